@@ -1,0 +1,30 @@
+"""What can be learnt of a DataFrame without running a job, on classic Spark and on Connect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+_UNKNOWN = 2**60
+"""Spark's stand-in for "no idea" (frames made in memory) is near the greatest long."""
+
+
+def estimated_bytes(frame: DataFrame) -> int | None:
+    """Size of a frame as the optimiser estimates it from file statistics; None where that is unknown."""
+    try:
+        plan = frame._jdf.queryExecution().optimizedPlan()
+    except Exception:  # Connect raises one of several errors for any touch of the JVM
+        return None
+    size = int(str(plan.stats().sizeInBytes()))
+    return size if size < _UNKNOWN else None
+
+
+def error_class(error: Exception) -> str:
+    """Spark's stable name of an error; its text may carry data and stays out of messages."""
+    from pyspark.errors import PySparkException
+
+    condition = error.getCondition() if isinstance(error, PySparkException) else None
+    return condition or type(error).__name__
