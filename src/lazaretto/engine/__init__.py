@@ -1,0 +1,1 @@
+"""Judging rows: suite → plan → bitmasks → verdicts, and staging what was judged."""

@@ -1,0 +1,160 @@
+"""A DataFrame and a suite → every row with its verdict, as one lazy plan."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lazaretto.checks import sql
+from lazaretto.config.project import load_project
+from lazaretto.engine import masks, references
+from lazaretto.engine.plan import Instance, Plan, hit_column, plan
+from lazaretto.model.errors import FrameError
+from lazaretto.model.schema import TableSchema
+from lazaretto.model.suite import Suite
+from lazaretto.spark.frames import error_class
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+HELPER_PREFIX = "lz_"
+"""Columns beginning so are ours while rows are judged."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Which run judges: what every result carries."""
+
+    run_id: str
+    now: str
+    """SQL of the moment of the run."""
+    source_table: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The rows with their verdict bits, and the plan that explains the bits. Nothing has run yet."""
+
+    frame: DataFrame
+    plan: Plan
+    schema: TableSchema
+    schema_json: dict[str, Any]
+    """The same as Spark writes it, with everything."""
+    run: Run
+
+    @cached_property
+    def words(self) -> tuple[masks.Word, ...]:
+        """The longs that hold the bits."""
+        return masks.words_of(self.plan)
+
+    @property
+    def source_columns(self) -> list[str]:
+        """The columns the rows came with, quoted."""
+        return [sql.identifier(name) for name in self.schema.names]
+
+
+def judge(
+    frame: DataFrame,
+    suite: Suite,
+    *,
+    run_id: str | None = None,
+    run_time: datetime | None = None,
+    source_table: str | None = None,
+    references_given: Mapping[str, DataFrame] | None = None,
+    read: references.ReadReference | None = None,
+    reserved: tuple[str, ...] = (),
+    carried: tuple[str, ...] = (),
+    demands: Callable[[TableSchema], tuple[Instance, ...]] = lambda schema: (),
+    incompatible: str | None = None,
+    with_denominators: bool = False,
+) -> Judged:
+    """Judge every row by every rule. Lazy.
+
+    `reserved` are names the result will add, `carried` are helper columns of the frame that are not part of the
+    row, `demands` adds what the target asks of a row, `incompatible` says why the rows cannot go to the target at
+    all, and `with_denominators` keeps track of where rules apply.
+    """
+    whole = frame.schema.jsonValue()
+    schema_json = whole | {"fields": [field for field in whole["fields"] if field["name"] not in carried]}
+    schema = TableSchema.from_json(schema_json)
+    _refuse_clashes(schema, reserved)
+    moment = run_time or datetime.now(UTC)
+    # A stream is planned once and runs for days: its clock has to tick.
+    now = "current_timestamp()" if frame.isStreaming and run_time is None else literal_time(moment)
+    laid_out = plan(suite, schema, now=now, today=moment.date(), incompatible=incompatible)
+    laid_out = laid_out.and_also(demands(schema))
+    project = load_project(Path(suite.project_root), suite.environment) if suite.project_root else None
+    lake = project.lake_root if project and not project.catalog else None
+    read = read or references.reader(references_given or {}, lake, frame)
+    limit = project.broadcast_below if project else references.DEFAULT_BROADCAST_BELOW
+    joined, laid_out = references.join_all(frame, laid_out, schema, read, limit)
+    laid_out = _let_the_analyser_speak(joined, laid_out)
+    source = source_table or (suite.source.name if suite.source else suite.asset)
+    run = Run(run_id or str(uuid.uuid4()), now, source)
+    return Judged(_with_bits(joined, laid_out, with_denominators), laid_out, schema, schema_json, run)
+
+
+def literal_time(moment: datetime) -> str:
+    """A point in time, whatever the session's time zone."""
+    return f"timestamp_micros({int(moment.timestamp() * 1_000_000)}L)"
+
+
+def _with_bits(frame: DataFrame, laid_out: Plan, with_denominators: bool) -> DataFrame:
+    words = masks.words_of(laid_out)
+    computed = [f"{masks.mask_sql(w)} AS {w.mask}" for w in words]
+    if with_denominators:
+        computed += [f"{applies} AS {w.applies}" for w in words if (applies := masks.applies_sql(w))]
+    frame = frame.selectExpr("*", *computed)
+    frame = frame.selectExpr("*", *(f"{masks.codes_sql(w)} AS {w.codes}" for w in words))
+    bits = [f"{masks.failed_sql(w)} AS {w.failed}" for w in words]
+    bits += [f"{masks.errors_sql(w)} AS {w.errors}" for w in words]
+    gone = [column for w in words for column in (w.mask, w.codes)]
+    gone += [hit_column(number) for number in range(len(laid_out.lookups))]
+    return frame.selectExpr("*", *bits).drop(*gone)
+
+
+def _let_the_analyser_speak(frame: DataFrame, laid_out: Plan) -> Plan:
+    """Spark's own judgement of every expression. What it refuses breaks that rule, and no other."""
+    from pyspark.errors import AnalysisException, ParseException
+
+    def refusal(numbers: list[int]) -> str | None:
+        expressions = [laid_out.instances[n].ok for n in numbers] + [laid_out.instances[n].actual for n in numbers]
+        try:
+            _ = frame.selectExpr(*expressions).schema  # analysis only; .schema asks for it on Connect too
+        except (AnalysisException, ParseException) as error:
+            return f"Spark refuses its expression ({error_class(error)})"
+        return None
+
+    broken: dict[int, str] = {}
+
+    def bisect(numbers: list[int]) -> None:
+        reason = refusal(numbers) if numbers else None
+        if reason is None:
+            return
+        if len(numbers) == 1:
+            broken[numbers[0]] = reason
+            return
+        middle = len(numbers) // 2
+        bisect(numbers[:middle])
+        bisect(numbers[middle:])
+
+    bisect([n for n, i in enumerate(laid_out.instances) if i.broken is None and i.verdict is None])
+    return laid_out.breaking(broken)
+
+
+def _refuse_clashes(schema: TableSchema, reserved: tuple[str, ...]) -> None:
+    folded = [name.casefold() for name in schema.names]
+    if twice := sorted({name for name in schema.names if folded.count(name.casefold()) > 1}):
+        raise FrameError(f"the frame has the column {twice[0]!r} twice; rename one of them")
+    for name in schema.names:
+        if name.casefold() in {r.casefold() for r in reserved}:
+            raise FrameError(f"the frame already has a column {name!r}, which the result adds; rename it")
+        if "${" in name:  # Spark would put a variable's value in its place, before it even parses the name
+            raise FrameError(f"the column {name!r} has '${{' in its name, which Spark substitutes; rename it")
+        if name.casefold().startswith(HELPER_PREFIX):
+            raise FrameError(f"the column {name!r} begins with {HELPER_PREFIX!r}, which is reserved; rename it")
