@@ -1,0 +1,153 @@
+"""`lazaretto sql`: look into the quarantine, and change records, with plain SQL."""
+
+from __future__ import annotations
+
+import csv
+import getpass
+import itertools
+import json
+import logging
+import sys
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lazaretto.cli.common import EnvOption, ProjectOption
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SHOWN = 1000
+"""Rows a table for the terminal shows; whoever wants more wants a file."""
+
+
+class Output(StrEnum):
+    """How the rows are printed."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+def sql_command(
+    statement: Annotated[str, typer.Argument(help="One SQL statement, in quotes.")],
+    output: Annotated[Output, typer.Option("--output", help="How to print the rows.")] = Output.table,
+    env: EnvOption = None,
+    project: ProjectOption = None,
+) -> None:
+    """Run SQL on the quarantine: inbox, dead_letter, universal_dlq, quarantine_<schema>_<table>.
+
+    UPDATE, DELETE and INSERT on inbox, dead_letter and universal_dlq change the records behind them. Tables
+    of the lake can be read as schema.table.
+    """
+    from lazaretto.config.project import load_project
+    from lazaretto.quarantine.sql import one_sentence, run_sql
+    from lazaretto.quarantine.statement import Names
+    from lazaretto.spark import session
+    from lazaretto.spark.files import Files
+
+    loaded = load_project(project, env)
+    lake, schema = loaded.lake_root, loaded.tables.schema_
+    # PySpark logs every failed statement with its stack; we say it in a sentence.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    spark = session("lazaretto sql")
+    files = Files(spark)
+
+    def table_path(schema_name: str, table: str) -> str | None:
+        path = f"{lake}/{schema_name}/{table}"
+        return path if files.exists(f"{path}/_delta_log") else None
+
+    outcome = run_sql(
+        spark,
+        statement,
+        f"{lake}/{schema}/records",
+        user=getpass.getuser(),
+        outbox_path=f"{lake}/{schema}/outbox",
+        names=Names(schema, table_path),
+    )
+    if outcome.affected is not None:
+        _print_affected(outcome.affected, output)
+        return
+    assert outcome.frame is not None
+    with one_sentence():
+        print_rows(outcome.frame, output)
+
+
+def print_rows(frame: DataFrame, output: Output) -> None:
+    """Print the rows of a query."""
+    names = _distinct(frame.columns)
+    rows = ([_plain(value) for value in row] for row in frame.toLocalIterator())
+    if output is Output.json:
+        found = [dict(zip(names, row, strict=True)) for row in rows]
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False, default=str))
+    elif output is Output.csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([_cell(value) for value in row] for row in rows)
+    else:
+        _print_table(names, rows)
+
+
+def _print_affected(count: int, output: Output) -> None:
+    if output is Output.json:
+        typer.echo(json.dumps({"affected": count}))
+    else:
+        typer.echo(f"{count} record{'' if count == 1 else 's'} changed", err=output is Output.csv)
+
+
+def _print_table(names: list[str], rows: Iterator[list[Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    table = Table(header_style="bold")
+    for name in names:
+        table.add_column(Text(name), overflow="fold")
+    count = 0
+    for row in itertools.islice(rows, _SHOWN):
+        table.add_row(*(Text("NULL", style="dim") if value is None else Text(_cell(value)) for value in row))
+        count += 1
+    if names:
+        console.print(table)
+    more = next(rows, None) is not None
+    console.print(f"the first {count} rows; all of them with --output csv" if more else f"{count} rows", style="dim")
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Names of columns, the second of a name marked so: a JSON object has each only once."""
+    found: list[str] = []
+    for name in names:
+        same = sum(1 for other in found if other == name or other.startswith(f"{name}_"))
+        found.append(f"{name}_{same + 1}" if name in found else name)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A value of Spark's as plain data."""
+    from pyspark.sql import Row
+    from pyspark.sql.types import VariantVal
+
+    if isinstance(value, VariantVal):
+        return json.loads(value.toJson())
+    if isinstance(value, Row):
+        return {name: _plain(part) for name, part in value.asDict().items()}
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    return value
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
