@@ -1,0 +1,154 @@
+"""The seal: what was staged, so that everything after it follows without ever evaluating again.
+
+It is written once, beside the staged files. From it and from the one commit in the target's log, anyone can finish
+a batch at any time: it holds the rules as they were, the counts, and the source range. A rule file, a clock or a
+lookup that changes afterwards cannot tear the batch in two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from lazaretto.model.results import Counts
+from lazaretto.model.values import ThresholdField
+from lazaretto.model.words import Dimension, Mode, OnError, OnFail, Severity, Tier, WriteMode
+
+ROUTE = "lz_route"
+ACCEPTED = "accepted"
+QUARANTINED = "quarantined"
+SEAL_FILE = "seal.json"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class SealedRule(_Frozen):
+    """One rule instance as it judged the batch."""
+
+    word: int
+    bit: int
+    rule_id: str
+    rule_version: str
+    rule_fingerprint: str
+    check: str
+    column: str | None
+    kind: Literal["row", "schema"]
+    dimension: Dimension
+    severity: Severity
+    on_fail: OnFail
+    on_error: OnError
+    optional: bool
+    warn_above: ThresholdField | None
+    block_above: ThresholdField | None
+    reason_code: str
+    owner: str
+    runbook: str | None
+    broken: str | None = None
+    """Why it could not be evaluated at all."""
+    finding: str | None = None
+    """What a check of the schema found wrong."""
+    checked: int | None = None
+    """Rows it applied to, where that is not all of them."""
+
+
+class SealedTarget(_Frozen):
+    """The table the batch is for, as it was when the batch was staged."""
+
+    asset: str
+    path: str
+    table_id: str
+    version: int
+    table_schema: str
+    partition_columns: tuple[str, ...]
+
+
+class SealedSource(_Frozen):
+    """What was taken from where."""
+
+    name: str
+    kind: Literal["delta", "files", "frame"]
+    path: str | None = None
+    table_id: str | None = None
+    since_version: int | None = None
+    """Last version taken before (exclusive); None: from the beginning."""
+    version: int | None = None
+    """Version up to which was taken (inclusive)."""
+    progress_app: str | None = None
+    """Application id under which the target's log remembers how far this source was taken."""
+    suite_app: str | None = None
+    """Application id under which the target's log remembers that the suite took a Delta source at all."""
+    files: tuple[str, ...] = ()
+    references: dict[str, str] = Field(default_factory=dict)
+    """Reference tables and the version each was pinned to."""
+
+    def words(self) -> str:
+        """The input for a person: name and version."""
+        if self.kind == "delta":
+            since = f" after version {self.since_version}" if self.since_version is not None else ""
+            return f"{self.name} version {self.version}{since}"
+        return f"{self.name} ({len(self.files)} files)" if self.kind == "files" else self.name
+
+
+class Seal(_Frozen):
+    """All that is known of a staged batch."""
+
+    format: Literal[1] = 1
+    batch_id: str
+    """SHA-256 of what makes the batch the same batch."""
+    folder: str
+    """Name of the staged folder inside the target's."""
+    run_id: str
+    suite: str
+    suite_version: str
+    environment: str | None
+    rule_set_fingerprint: str
+    tier: Tier
+    mode: Mode
+    write: WriteMode
+    replaces: tuple[dict[str, str | None], ...] = ()
+    """Partitions whose rows the batch takes the place of (`write: replace_partitions`)."""
+    owner: str
+    source_system: str | None = None
+    entity: str | None = None
+    certify_below: ThresholdField
+    quarantine_batch_above: ThresholdField
+    key: tuple[str, ...] = ()
+    records_independent: bool = True
+    partial_allowed: bool = True
+    feeds_aggregates: bool = False
+    target: SealedTarget
+    source: SealedSource
+    slice: dict[str, str] = Field(default_factory=dict)
+    files: tuple[dict[str, Any], ...]
+    """Delta's AddFile of every staged file, with statistics; paths relative to the staged folder."""
+    counts: Counts
+    rows_failing: int
+    null_keys: int | None = None
+    rules: tuple[SealedRule, ...]
+    payload: str = "inline"
+    publisher: Literal["zero_copy", "copy"] = "zero_copy"
+    metadata: dict[str, str] = Field(default_factory=dict)
+    sealed_at: datetime
+
+    def text(self) -> str:
+        """The file's content."""
+        return self.model_dump_json()
+
+    @property
+    def hash(self) -> str:
+        """Identifies the seal in the commit and in the evidence."""
+        return hashlib.sha256(self.text().encode()).hexdigest()
+
+    def files_of(self, route: str) -> tuple[dict[str, Any], ...]:
+        """The staged files that hold accepted or quarantined rows."""
+        return tuple(file for file in self.files if file["partitionValues"].get(ROUTE) == route)
+
+    @property
+    def words(self) -> int:
+        """How many longs hold the bits."""
+        return max((rule.word for rule in self.rules), default=0) + 1

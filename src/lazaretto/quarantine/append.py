@@ -1,0 +1,128 @@
+"""Rejected rows of a sealed batch go into `quarantine.records`: one commit, once, however often repeated."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from lazaretto.checks import sql
+from lazaretto.model.seal import QUARANTINED, Seal
+from lazaretto.model.words import RecordStatus
+from lazaretto.quarantine.records import ensure
+from lazaretto.quarantine.shape import COLUMNS, STAGED
+from lazaretto.spark.delta_log import DeltaLogs
+from lazaretto.spark.lock import table_lock
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_VERSION = 1
+"""A batch has one set of rejects, so its application id has one version."""
+
+
+def append(spark: SparkSession, seal: Seal, records_path: str, *, stage: str | None = None) -> int:
+    """Append the quarantined rows of a staged batch; the number of rows it has.
+
+    Safe to repeat at any time: the transaction id in the table's log says whether the batch is in. Then
+    the staged files are not even looked at (they may be gone).
+
+    Args:
+        spark: the session.
+        seal: the batch.
+        records_path: where `quarantine.records` is.
+        stage: the folder with the staged files, if not where they were staged (a held batch).
+    """
+    rows = sum(int(json.loads(file["stats"])["numRecords"]) for file in seal.files_of(QUARANTINED))
+    if not rows:
+        return 0
+    ensure(spark, records_path)
+    if appended(spark, seal, records_path):
+        return rows
+    frame = staged_records(spark, seal, stage or f"{seal.target.path}/{seal.folder}")
+    note = json.dumps({"batch_id": seal.batch_id, "run_id": seal.run_id, "asset": seal.target.asset, "rows": rows})
+    with table_lock(spark, records_path):
+        (
+            frame.write.format("delta")
+            .mode("append")
+            .option("txnAppId", application_id(seal))
+            .option("txnVersion", str(_VERSION))
+            .option("userMetadata", note)
+            .save(records_path)
+        )
+    return rows
+
+
+def appended(spark: SparkSession, seal: Seal, records_path: str) -> bool:
+    """Whether the batch's rejects are in the table."""
+    return DeltaLogs(spark).transaction_version(records_path, application_id(seal)) >= _VERSION
+
+
+def application_id(seal: Seal) -> str:
+    """By this name the table's log knows the batch."""
+    return f"lazaretto:{seal.batch_id}"
+
+
+def record_id_sql(seal: Seal) -> str:
+    """SQL of the identity of a staged row: the batch, its file and its place in it.
+
+    The path counts from the staged folder, so that a batch that was held meanwhile keeps its identities.
+    """
+    place = f"substring_index(_metadata.file_path, {sql.text(f'/{seal.folder}/')}, -1)"
+    return f"sha2(concat_ws('/', {sql.text(seal.batch_id)}, {place}, cast(_metadata.row_index as string)), 256)"
+
+
+def staged_records(spark: SparkSession, seal: Seal, stage: str) -> DataFrame:
+    """The quarantined rows of a staged batch in the shape of the table."""
+    paths = [f"{stage}/{unquote(file['path'])}" for file in seal.files_of(QUARANTINED)]
+    staged = (
+        spark.read.schema(", ".join(f"{column.name} {column.type}" for column in STAGED))
+        # Exactly the sealed files: no globs, no partition columns guessed from folder names, and none that is
+        # missing or damaged passed over, whatever the session is set to.
+        .option("recursiveFileLookup", "true")
+        .option("__globPaths__", "false")
+        .option("ignoreMissingFiles", "false")
+        .option("ignoreCorruptFiles", "false")
+        .parquet(*paths)
+    )
+    values = _values(seal)
+    return staged.selectExpr(*(f"cast({values.get(c.name, 'NULL')} as {c.type}) AS {c.name}" for c in COLUMNS))
+
+
+def _values(seal: Seal) -> dict[str, str]:
+    def text(value: str | None) -> str:
+        return "NULL" if value is None else sql.text(value)
+
+    return {
+        "record_id": record_id_sql(seal),
+        "place": "lz_place",
+        "asset": text(seal.target.asset),
+        "source_table": "lz_source_table",
+        "source_system": text(seal.source_system),
+        "entity": text(seal.entity),
+        "source_position": "lz_position",
+        "record_key": "lz_key",
+        "event_id": "lz_event_id",
+        "payload": "lz_payload",
+        "payload_schema": "lz_payload_schema",
+        "payload_hash": "lz_payload_hash",
+        "payload_policy": f"coalesce(lz_payload_policy, {text(seal.payload)})",
+        "rescued_data": "lz_rescued",
+        "failures": "lz_failures",
+        "severity": "lz_severity",
+        "status": text(RecordStatus.QUARANTINED),
+        "attempt": "0",
+        "run_id": text(seal.run_id),
+        "batch_id": text(seal.batch_id),
+        "suite": text(seal.suite),
+        "suite_version": text(seal.suite_version),
+        "rule_set_fingerprint": text(seal.rule_set_fingerprint),
+        "quarantined_at": "lz_run_time",
+        "quarantined_date": utc_date("lz_run_time"),
+        "error": "lz_error",
+    }
+
+
+def utc_date(timestamp: str) -> str:
+    """SQL of the day in UTC, whatever the session's time zone."""
+    return f"date_from_unix_date(cast(floor(unix_micros({timestamp}) / 86400000000) as int))"

@@ -1,0 +1,58 @@
+"""Batches that may not be published: moved out of the target's folder, whole, with their seal."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import unquote
+
+from lazaretto.model.errors import LazarettoError
+from lazaretto.model.seal import SEAL_FILE, Seal
+from lazaretto.spark.files import Files, is_local, local
+
+
+class StagedFilesLost(LazarettoError):
+    """Staged files are gone before they were held: someone else deleted them (a foreign VACUUM)."""
+
+
+def hold(files: Files, seal: Seal, target_path: str, held_root: str, *, delete: bool = True) -> str:
+    """Move a staged batch to the held ones; returns its folder there. Repeat it after a crash at any point.
+
+    Every file is copied byte for byte, the seal last, and only then is the staged folder deleted. So a held
+    batch with a seal is complete, and one without is to be copied on.
+    """
+    staged, place = f"{target_path}/{seal.folder}", f"{held_root}/{seal.folder}"
+    if files.read_text(f"{place}/{SEAL_FILE}") is None:
+        for file in seal.files:
+            path = unquote(file["path"])  # Delta notes paths as URLs
+            _copy(files, f"{staged}/{path}", f"{place}/{path}", int(file["size"]))
+        files.put_if_absent(f"{place}/{SEAL_FILE}", seal.text())
+    if delete:
+        files.delete(staged)
+    return place
+
+
+def held(files: Files, held_root: str) -> list[Seal]:
+    """The batches held, by the time they were sealed."""
+    texts = (files.read_text(f"{held_root}/{folder}/{SEAL_FILE}") for folder in files.list(held_root))
+    return sorted((Seal.model_validate_json(text) for text in texts if text), key=lambda seal: seal.sealed_at)
+
+
+def _copy(files: Files, source: str, target: str, size: int) -> None:
+    if _size(files, target) == size:
+        return
+    if _size(files, source) != size:
+        raise StagedFilesLost(
+            f"{source} is gone or damaged, so its batch cannot be held; restore it, or run with --again"
+        )
+    files.copy(source, target)
+    if is_local(target):  # the original is deleted next: the copy has to be on disk, not on its way there
+        with local(target).open("rb") as file:
+            os.fsync(file.fileno())
+
+
+def _size(files: Files, path: str) -> int | None:
+    if not files.exists(path):
+        return None
+    if is_local(path):
+        return local(path).stat().st_size
+    return int(files._hadoop(path).getFileStatus(files._path(path)).getLen())

@@ -1,0 +1,171 @@
+"""Delta's transaction log, asked and written through Delta's own classes (the JVM has to be in reach)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PHYSICAL_NAME = "delta.columnMapping.physicalName"
+GENERATION = "delta.generationExpression"
+CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+IDENTITY = "delta.identity.start"
+CONSTRAINT = "delta.constraints."
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What a table is, as of one version."""
+
+    path: str
+    version: int
+    id: str
+    schema: dict[str, Any]
+    """JSON form of the Spark schema, with Delta's field metadata."""
+    partition_columns: tuple[str, ...]
+    configuration: dict[str, str]
+    features: frozenset[str]
+
+    @property
+    def schema_text(self) -> str:
+        """The schema as one text, equal for equal schemas."""
+        return json.dumps(self.schema, sort_keys=True)
+
+    @property
+    def mapping_mode(self) -> str:
+        """How columns are named in the files: none, name or id."""
+        return self.configuration.get("delta.columnMapping.mode", "none")
+
+    @property
+    def constraints(self) -> dict[str, str]:
+        """CHECK constraints by name."""
+        return {
+            key.removeprefix(CONSTRAINT): value
+            for key, value in sorted(self.configuration.items())
+            if key.startswith(CONSTRAINT)
+        }
+
+    def physical(self, field: Mapping[str, Any]) -> str:
+        """The name a column has in the files."""
+        return str(field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]))
+
+
+class DeltaLogs:
+    """Access to the logs of Delta tables in one session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._jvm: Any = spark._jvm
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a Delta table."""
+        return bool(self._log(path).tableExists())
+
+    def facts(self, path: str) -> TableFacts:
+        """The table as it is now."""
+        return self._facts(path, self.begin(path).snapshot())
+
+    def begin(self, path: str) -> Any:
+        """A transaction on the newest snapshot."""
+        return self._log(path).startTransaction()
+
+    def facts_in(self, path: str, transaction: Any) -> TableFacts:
+        """The table as a transaction sees it."""
+        return self._facts(path, transaction.snapshot())
+
+    def transaction_version(self, path: str, app_id: str) -> int:
+        """The last version an application recorded in the table's log, or -1."""
+        return int(self.begin(path).txnVersion(app_id))
+
+    def stage(
+        self,
+        folder: str,
+        schema_json: str,
+        partitions: list[str],
+        configuration: dict[str, str],
+        frame: DataFrame,
+    ) -> list[dict[str, Any]]:
+        """Write a frame as Delta data files into a folder without committing anything; the files with statistics."""
+        transaction = self._log(folder).startTransaction()
+        metadata = {
+            "metaData": {
+                "id": "lazaretto-stage",
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": schema_json,
+                "partitionColumns": partitions,
+                "configuration": configuration,
+                "createdTime": 0,
+            }
+        }
+        transaction.updateMetadata(self.action(metadata), False)
+        files = transaction.writeFiles(frame._jdf)
+        return [json.loads(files.apply(i).json())["add"] for i in range(files.size())]
+
+    def frame_of_files(self, path: str, files: list[dict[str, Any]]) -> DataFrame:
+        """The rows of some of a table's files, as the table shows them (names, partition values, deletions)."""
+        from pyspark.sql import DataFrame
+
+        log = self._log(path)
+        adds = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq([self.action({"add": f}) for f in files])
+        snapshot = log.startTransaction().snapshot()
+        return DataFrame(log.createDataFrame(snapshot, adds, False, self._jvm.scala.Option.empty()), self._spark)
+
+    def commit(self, transaction: Any, actions: Iterable[Mapping[str, Any] | Any], mode: str, metadata: str) -> int:
+        """Commit actions (JSON forms, or Delta's own objects) as one WRITE with our metadata in the history."""
+        converted = [self.action(a) if isinstance(a, Mapping) else a for a in actions]
+        sequence = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(converted)
+        return int(transaction.commit(sequence, self._write_operation(mode, metadata)))
+
+    def action(self, form: Mapping[str, Any]) -> Any:
+        """Delta's object for the JSON form of an action."""
+        return self._jvm.org.apache.spark.sql.delta.actions.Action.fromJson(json.dumps(form))
+
+    def set_transaction(self, app_id: str, version: int) -> dict[str, Any]:
+        """The action that records an application's progress."""
+        return {"txn": {"appId": app_id, "version": version, "lastUpdated": int(time.time() * 1000)}}
+
+    def commit_metadata(self, path: str, version: int) -> dict[str, Any] | None:
+        """Our metadata in a commit, if it is still in the log."""
+        rows = self._spark.sql(f"DESCRIBE HISTORY delta.`{path}`").where(f"version = {version}").select("userMetadata")
+        found = rows.collect()
+        return json.loads(found[0][0]) if found and found[0][0] else None
+
+    def _log(self, path: str) -> Any:
+        return self._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, path)
+
+    def _facts(self, path: str, snapshot: Any) -> TableFacts:
+        metadata = json.loads(snapshot.metadata().json())["metaData"]
+        protocol = json.loads(snapshot.protocol().json())["protocol"]
+        return TableFacts(
+            path=path,
+            version=int(snapshot.version()),
+            id=metadata["id"],
+            schema=json.loads(metadata["schemaString"]),
+            partition_columns=tuple(metadata["partitionColumns"]),
+            configuration=metadata.get("configuration", {}),
+            features=frozenset(protocol.get("writerFeatures", ())) | frozenset(protocol.get("readerFeatures", ())),
+        )
+
+    def _write_operation(self, mode: str, metadata: str) -> Any:
+        """`DeltaOperations.Write`, built by reflection: Scala's default arguments cannot be left out from here."""
+        jvm = self._jvm
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        name = "org.apache.spark.sql.delta.DeltaOperations$Write"
+        constructor = jvm.java.lang.Class.forName(name, True, loader).getConstructors()[0]
+        kinds = [kind.getName() for kind in constructor.getParameterTypes()]
+        gateway: Any = self._spark.sparkContext._gateway
+        arguments = gateway.new_array(jvm.java.lang.Object, len(kinds))
+        for position, kind in enumerate(kinds):
+            arguments[position] = False if kind == "boolean" else jvm.scala.Option.empty()
+        arguments[0] = getattr(jvm.org.apache.spark.sql.SaveMode, mode)
+        arguments[_USER_METADATA] = jvm.scala.Option.apply(metadata)
+        return constructor.newInstance(arguments)
+
+
+_USER_METADATA = 3
+"""Write(mode, partitionBy, predicate, userMetadata, …)"""
