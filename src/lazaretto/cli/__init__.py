@@ -13,7 +13,10 @@ from lazaretto.cli.demo import demo
 from lazaretto.cli.doctor import doctor
 from lazaretto.cli.explain import explain
 from lazaretto.cli.init import init
+from lazaretto.cli.quarantine import quarantine
+from lazaretto.cli.run import run
 from lazaretto.cli.schema import schema
+from lazaretto.cli.sql import sql_command
 from lazaretto.cli.validate import validate
 from lazaretto.model.errors import ConfigError, LazarettoError
 
@@ -41,8 +44,10 @@ def lazaretto(
     """Data quality for Spark: inspect every row, publish what is sound, quarantine the rest."""
 
 
-for _command in (init, validate, explain, checks, schema, doctor, demo):
+for _command in (init, validate, explain, checks, schema, run, doctor, demo):
     app.command()(_command)
+app.command("sql")(sql_command)
+app.add_typer(quarantine, name="quarantine")
 
 
 def main() -> None:

@@ -37,6 +37,8 @@ class Kept:
     policy: str
     failures: str
     rescued: str
+    key: str
+    event_id: str
 
     def unless(self, condition: str, other: Kept) -> Kept:
         """This, except where a condition holds: then the other."""
@@ -47,8 +49,8 @@ class Kept:
         return Kept(**chosen)
 
 
-KeepRow = Callable[[Judged, str], Kept]
-"""From the judged rows and the SQL of their failures, what is kept of each."""
+KeepRow = Callable[[Judged, str, str, str], Kept]
+"""From the judged rows and the SQL of their failures, key and event id: what is kept of each."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,12 @@ def staging(
 def _of_rejects(judged: Judged, keep: KeepRow, position: str) -> list[tuple[str, str]]:
     """What only a quarantined row carries."""
     suite = judged.plan.suite
-    kept = keep(judged, details.failures(judged.words, judged.schema))
+    kept = keep(
+        judged,
+        details.failures(judged.words, judged.schema),
+        _joined(judged, suite.key),
+        _joined(judged, (suite.event_id,) if suite.event_id else ()),
+    )
     return [
         ("lz_payload", kept.payload),
         ("lz_payload_hash", kept.hash),
@@ -103,8 +110,8 @@ def _of_rejects(judged: Judged, keep: KeepRow, position: str) -> list[tuple[str,
         ("lz_payload_schema", sql.text(json.dumps(judged.schema_json, ensure_ascii=False))),
         ("lz_failures", kept.failures),
         ("lz_severity", f"coalesce({details.highest_severity(judged.words)}, 'INFO')"),
-        ("lz_key", _joined(judged, suite.key)),
-        ("lz_event_id", _joined(judged, (suite.event_id,) if suite.event_id else ())),
+        ("lz_key", kept.key),
+        ("lz_event_id", kept.event_id),
         ("lz_position", position),
         ("lz_rescued", kept.rescued),
         ("lz_place", f"'{Place.INBOX}'"),

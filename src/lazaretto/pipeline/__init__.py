@@ -1,0 +1,1 @@
+"""Running a suite: the only room that strings the others together."""

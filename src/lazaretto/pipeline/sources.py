@@ -1,0 +1,240 @@
+"""What a run takes from its source, and how that is named, so that nothing is taken twice and nothing left out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lazaretto.checks import sql
+from lazaretto.config.secrets import resolve as resolve_secrets
+from lazaretto.model.errors import LazarettoError
+from lazaretto.model.fingerprint import sha256
+from lazaretto.model.seal import SealedSource
+from lazaretto.model.suite import Source, Suite
+from lazaretto.model.words import WriteMode
+from lazaretto.pipeline.places import Places
+from lazaretto.pipeline.taken_files import taken_before
+from lazaretto.spark.delta_log import DeltaLogs
+from lazaretto.spark.files import Files, is_local, local
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FILE_COLUMN = "lz_source_file"
+
+
+class SourceError(LazarettoError):
+    """The source cannot be taken as asked; the message says what to do instead."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Which part of the source a run is about."""
+
+    where: str | None = None
+    partition: tuple[tuple[str, str], ...] = ()
+    as_of: str | None = None
+    again: str | None = None
+    """A label that makes the same input another batch on purpose."""
+
+    def described(self) -> dict[str, str]:
+        """For the identity of the batch and for the seal."""
+        named = {"where": self.where, "again": self.again}
+        return {k: v for k, v in named.items() if v} | {f"partition.{k}": v for k, v in self.partition}
+
+    def of(self, frame: DataFrame) -> DataFrame:
+        """The rows of the slice."""
+        if self.where:
+            frame = frame.where(self.where)
+        for column, value in self.partition:
+            frame = frame.where(f"cast({sql.identifier(column)} as string) <=> {sql.text(value)}")
+        return frame
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Rows to be judged, and what they are called."""
+
+    frame: DataFrame | None
+    """None: there is nothing new."""
+    source: SealedSource
+    carried: tuple[str, ...] = ()
+    position: str = "cast(NULL as string)"
+
+
+def progress_app(suite: Suite, env: str | None, table_id: str) -> str:
+    """Under this id the target's log remembers how far a suite has taken a source."""
+    return f"lazaretto:source:{sha256([suite.suite, env, table_id])[:32]}"
+
+
+def take_frame(frame: DataFrame, suite: Suite, run_id: str) -> Taken:
+    """A frame the caller brought: one batch named by its run."""
+    name = suite.source.name if suite.source else f"frame of run {run_id}"
+    return Taken(frame, SealedSource(name=name, kind="frame"))
+
+
+def take(
+    spark: SparkSession,
+    suite: Suite,
+    env: str | None,
+    places: Places,
+    target: str,
+    chosen: Slice,
+    *,
+    reprocess: bool,
+) -> Taken:
+    """What is new in the suite's source since its last batch (or the whole slice, if the suite replaces)."""
+    source = suite.source
+    if source is None:
+        raise SourceError(f"the suite {suite.suite} names no source: add `source:`, or give run() a DataFrame")
+    if source.format == "delta":
+        return _take_delta(spark, suite, source, env, places, target, chosen, reprocess)
+    if source.format in ("parquet", "csv", "json"):
+        return _take_files(spark, suite, source, target, chosen)
+    raise SourceError(f"a {source.format} source is read by `lazaretto stream`, not by `lazaretto run`")
+
+
+def _take_delta(
+    spark: SparkSession,
+    suite: Suite,
+    source: Source,
+    env: str | None,
+    places: Places,
+    target: str,
+    chosen: Slice,
+    reprocess: bool,
+) -> Taken:
+    logs = DeltaLogs(spark)
+    path = _anchored(source.path, suite) if source.path else places.located(spark, str(source.table))
+    if not logs.exists(path):
+        raise SourceError(f"the source {source.name} is not a Delta table (looked in {path})")
+    facts = logs.facts(path)
+    version = facts.version if chosen.as_of is None else _version_at(spark, path, chosen.as_of)
+    app = progress_app(suite, env, facts.id)
+    sealed = SealedSource(
+        name=source.name, kind="delta", table_id=facts.id, version=version, progress_app=app, path=path
+    )
+    read = spark.read.format("delta").options(**_options(source))
+    if suite.write is not WriteMode.APPEND or chosen.again or chosen.where or chosen.partition:
+        # A slice, or a repetition on purpose, says nothing of how far the source was taken.
+        sealed = replace_progress(sealed, suite)
+        return _located(read.option("versionAsOf", version).load(path), sealed)
+    taken = logs.transaction_version(target, app) if logs.exists(target) else -1
+    if taken < 0 and not reprocess and logs.exists(target):
+        _refuse_recreated(logs, suite, env, target, source)
+    if taken >= version and chosen.as_of is None:
+        return Taken(None, sealed.model_copy(update={"since_version": taken}))
+    if taken < 0:
+        return _located(read.option("versionAsOf", version).load(path), sealed)
+    sealed = sealed.model_copy(update={"since_version": taken})
+    return _located(_appended_between(spark, path, source.name, taken, version), sealed)
+
+
+def replace_progress(sealed: SealedSource, suite: Suite) -> SealedSource:
+    """Leave the remembered progress alone."""
+    return sealed.model_copy(update={"progress_app": None})
+
+
+def _refuse_recreated(logs: DeltaLogs, suite: Suite, env: str | None, target: str, source: Source) -> None:
+    """A source of the same name with another id is another source: taking it whole could double every row."""
+    if logs.transaction_version(target, suite_app(suite, env)) >= 0:
+        raise SourceError(
+            f"the source {source.name} is not the table this suite took before (it was dropped and made anew); "
+            "run with --reprocess to take it from its beginning"
+        )
+
+
+def suite_app(suite: Suite, env: str | None) -> str:
+    """Under this id the target's log remembers that a suite has taken a Delta source at all."""
+    return f"lazaretto:suite:{sha256([suite.suite, env])[:32]}"
+
+
+def _appended_between(spark: SparkSession, path: str, name: str, since: int, until: int) -> DataFrame:
+    """The rows that commits after `since` up to `until` appended; a source that changed rows is refused."""
+    files = Files(spark)
+    adds: list[dict[str, Any]] = []
+    for version in range(since + 1, until + 1):
+        text = files.read_text(f"{path}/_delta_log/{version:020d}.json")
+        if text is None:
+            raise SourceError(
+                f"the log of {name} no longer holds version {version}: its history was cleaned before it was taken; "
+                "take the whole table with `write: replace`, or with --again"
+            )
+        for line in text.splitlines():
+            action = json.loads(line) if line.strip() else {}
+            if action.get("remove", {}).get("dataChange"):
+                raise SourceError(
+                    f"version {version} of {name} updates, deletes or overwrites rows; `write: append` takes only "
+                    "appended ones. Use `write: replace`, or point the suite at an append-only source"
+                )
+            if action.get("add", {}).get("dataChange"):
+                adds.append(action["add"])
+    return DeltaLogs(spark).frame_of_files(path, adds)
+
+
+def _version_at(spark: SparkSession, path: str, as_of: str) -> int:
+    if as_of.isdigit():
+        return int(as_of)
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{path}`").where(f"timestamp <= cast({sql.text(as_of)} as timestamp)")
+    row = history.selectExpr("max(version)").first()
+    if row is None or row[0] is None:
+        raise SourceError(f"the source has no version as of {as_of}")
+    return int(row[0])
+
+
+def _take_files(spark: SparkSession, suite: Suite, source: Source, target: str, chosen: Slice) -> Taken:
+    path = _anchored(str(source.path), suite)
+    reader = spark.read.format(source.format).options(**_options(source))
+    if source.format in ("csv", "json"):
+        reader = (
+            reader.schema(f"{source.schema_}, _corrupt_record STRING")
+            .option("mode", "PERMISSIVE")
+            .option("columnNameOfCorruptRecord", "_corrupt_record")
+        )
+    elif source.schema_:
+        reader = reader.schema(source.schema_)
+    files = _listed(spark, path)
+    if suite.write is WriteMode.APPEND and not chosen.again:
+        seen = taken_before(spark, target, suite)
+        files = {name: mark for name, mark in files.items() if f"{name}|{mark}" not in seen}
+    marks = tuple(f"{name}|{mark}" for name, mark in sorted(files.items()))
+    sealed = SealedSource(name=source.name, kind="files", files=marks)
+    if not files:
+        return Taken(None, sealed)
+    return _located(reader.load(sorted(files)), sealed)
+
+
+def _listed(spark: SparkSession, path: str) -> dict[str, str]:
+    """Data files at a path with what tells a changed file: size and time of change."""
+    if not is_local(path):
+        raise SourceError(f"file sources are read from local folders only; put {path} behind a Delta table")
+    root = local(path)
+    if not root.exists():
+        raise SourceError(f"the source folder {path} does not exist")
+    found = [root] if root.is_file() else [f for f in root.rglob("*") if f.is_file()]
+    visible = [f for f in found if not any(p.startswith((".", "_")) for p in f.relative_to(root.parent).parts[1:])]
+    return {str(f): f"{f.stat().st_size}:{f.stat().st_mtime_ns}" for f in visible}
+
+
+def _located(frame: DataFrame, sealed: SealedSource) -> Taken:
+    """Remember which file a row came from, where Spark knows."""
+    located = frame.selectExpr("*", f"_metadata.file_path AS {FILE_COLUMN}")
+    return Taken(located, sealed, (FILE_COLUMN,), FILE_COLUMN)
+
+
+def _options(source: Source) -> dict[str, str]:
+    return {key: resolve_secrets(value).reveal() for key, value in source.options.items()}
+
+
+def _anchored(path: str, suite: Suite) -> str:
+    """Relative paths are meant from the project's folder."""
+    if "://" in path or Path(path).is_absolute() or suite.project_root is None:
+        return path
+    return str(Path(suite.project_root) / path)
+
+
+def sliced(taken: Taken, chosen: Slice) -> Taken:
+    """What of it the slice is about."""
+    return taken if taken.frame is None else replace(taken, frame=chosen.of(taken.frame))

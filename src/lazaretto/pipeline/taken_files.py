@@ -1,0 +1,49 @@
+"""Which files a suite has taken already.
+
+The list of a batch lies in the target's folder before the batch is committed, and counts only if the target's log
+has the commit: the log decides, the list only spells out what the batch was.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from lazaretto.model.fingerprint import sha256
+from lazaretto.model.seal import Seal
+from lazaretto.model.suite import Suite
+from lazaretto.spark.delta_log import DeltaLogs
+from lazaretto.spark.files import Files
+from lazaretto.spark.publisher import batch_app
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FOLDER = "_lz_files"
+"""Begins with an underscore: VACUUM leaves it alone."""
+
+
+def _folder(target: str, suite: str) -> str:
+    return f"{target}/{FOLDER}/{sha256(suite)[:32]}"
+
+
+def note(spark: SparkSession, seal: Seal) -> None:
+    """Write down the files of a batch, before it is committed."""
+    if seal.source.kind == "files":
+        text = json.dumps({"batch_id": seal.batch_id, "files": seal.source.files})
+        Files(spark).put_if_absent(f"{_folder(seal.target.path, seal.suite)}/{seal.batch_id}.json", text)
+
+
+def taken_before(spark: SparkSession, target: str, suite: Suite) -> set[str]:
+    """The files of all committed batches."""
+    files, logs = Files(spark), DeltaLogs(spark)
+    folder = _folder(target, suite.suite)
+    names = files.list(folder)
+    if not names or not logs.exists(target):
+        return set()
+    taken: set[str] = set()
+    for name in names:
+        batch = name.removesuffix(".json")
+        if logs.transaction_version(target, batch_app(batch)) >= 0:
+            taken.update(json.loads(files.read_text(f"{folder}/{name}") or '{"files": []}')["files"])
+    return taken

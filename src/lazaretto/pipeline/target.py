@@ -1,0 +1,103 @@
+"""The target before a batch: made if missing, given new columns if the suite says so, refused if it will not do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from lazaretto.checks import sql
+from lazaretto.engine.target import NOT_FOR_THE_TARGET
+from lazaretto.model.errors import LazarettoError
+from lazaretto.model.schema import Column, TableSchema
+from lazaretto.model.suite import Suite
+from lazaretto.model.words import Mode
+from lazaretto.spark.delta_log import DeltaLogs, TableFacts
+from lazaretto.spark.publisher import ZeroCopyPublisher
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OPERATIONAL_TYPES = {
+    "run_id": "string",
+    "batch_id": "string",
+    "loaded_at": "timestamp",
+    "suite_version": "string",
+    "file": "string",
+}
+
+_NEEDS_MAPPING = set(" ,;{}()\n\t=")
+
+
+class TargetError(LazarettoError):
+    """The target cannot take this suite's batches; the message says what to change."""
+
+
+def create_if_missing(
+    spark: SparkSession, suite: Suite, path: str, source: TableSchema, results: dict[str, str]
+) -> None:
+    """Make the table on the first run, if the suite allows it. `results` are our own columns and their types."""
+    if DeltaLogs(spark).exists(path):
+        return
+    if not suite.target.create:
+        raise TargetError(f"{suite.asset} does not exist and `target: {{create: false}}` forbids to make it")
+    columns = [c for c in source.columns if c.name not in NOT_FOR_THE_TARGET]
+    declared = [f"{sql.identifier(c.name)} {ddl(c)}" for c in columns]
+    declared += [
+        f"{sql.identifier(name)} {OPERATIONAL_TYPES[kind]}" for name, kind in suite.operational_metadata.items()
+    ]
+    declared += [f"{sql.identifier(name)} {type_name}" for name, type_name in results.items()]
+    properties = dict(suite.target.properties)
+    if any(_NEEDS_MAPPING & set(name) for name in _all_names(columns)):
+        properties.setdefault("delta.columnMapping.mode", "name")  # Delta takes such names only so
+    statement = f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({', '.join(declared)}) USING delta"
+    if suite.target.partition_by:
+        statement += f" PARTITIONED BY ({', '.join(map(sql.identifier, suite.target.partition_by))})"
+    if suite.target.cluster_by:
+        statement += f" CLUSTER BY ({', '.join(map(sql.identifier, suite.target.cluster_by))})"
+    if properties:
+        listed = ", ".join(f"{sql.text(key)} = {sql.text(value)}" for key, value in sorted(properties.items()))
+        statement += f" TBLPROPERTIES ({listed})"
+    spark.sql(statement)
+
+
+def add_columns(spark: SparkSession, path: str, columns: tuple[Column, ...]) -> None:
+    """Give the table new columns; empty for the rows that are there."""
+    declared = ", ".join(f"{sql.identifier(c.name)} {ddl(c)}" for c in columns)
+    spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({declared})")
+
+
+def choose_publisher(spark: SparkSession, suite: Suite, facts: TableFacts) -> Literal["zero_copy", "copy"]:
+    """zero_copy wherever the table allows it, else copy; refused if the suite insists on what cannot be."""
+    if suite.publish == "copy":
+        return "copy"
+    reason = ZeroCopyPublisher(spark).refusal(facts)
+    if reason is None:
+        return "zero_copy"
+    if suite.publish == "zero_copy":
+        raise TargetError(f"{suite.asset} cannot be published to without copying: {reason}; use `publish: copy`")
+    return "copy"
+
+
+def result_columns(suite: Suite) -> tuple[str, ...]:
+    """Names of the result columns that the asset carries."""
+    if suite.mode is Mode.ANNOTATE:
+        return ("_errors", "_warnings")
+    return ("_warnings",) if suite.result_columns else ()
+
+
+def ddl(column: Column) -> str:
+    """A column's type with nested names quoted, as CREATE TABLE needs it."""
+    if column.fields:
+        return "struct<" + ", ".join(f"{sql.identifier(f.name)}: {ddl(f)}" for f in column.fields) + ">"
+    if column.element is not None and column.type.startswith("array"):
+        return f"array<{ddl(column.element)}>"
+    return column.type
+
+
+def _all_names(columns: list[Column]) -> list[str]:
+    names = []
+    for column in columns:
+        names.append(column.name)
+        names += _all_names(list(column.fields))
+        if column.element is not None:
+            names += _all_names([column.element])
+    return names

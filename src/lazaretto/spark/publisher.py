@@ -1,0 +1,211 @@
+"""Publishing: the one commit in the target's log that makes a batch count.
+
+Both publishers commit through Delta's own transaction, with the same identifiers and metadata; they differ only in
+where the accepted rows are. Zero-copy adds the staged files themselves; copying reads them and lets Delta write.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote
+
+from lazaretto.model.errors import LazarettoError
+from lazaretto.model.seal import ACCEPTED, ROUTE, Seal
+from lazaretto.model.words import WriteMode
+from lazaretto.spark.delta_log import IDENTITY, DeltaLogs, TableFacts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCK_APP = "lazaretto:lock"
+"""Odd: the asset takes no further batch until someone approves (FAIL_CLOSED). It survives log clean-up."""
+
+
+class TargetChanged(LazarettoError):
+    """The target is not the table the batch was staged for."""
+
+
+class NotPublishable(LazarettoError):
+    """The target has something that this way of publishing cannot do."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """Where the batch is in the target's history."""
+
+    version: int
+    again: bool
+    """The commit was already there."""
+    metadata: dict[str, Any]
+    """What that commit says of the batch."""
+
+
+class Publisher(Protocol):
+    """One way to make accepted rows visible."""
+
+    def refusal(self, facts: TableFacts) -> str | None:
+        """Why this table cannot be published to this way, or None."""
+
+    def publish(self, seal: Seal, metadata: dict[str, Any], *, with_rows: bool, lock: bool) -> Published:
+        """Commit the batch, with its rows or (held) without, unless it is committed already."""
+
+    def committed(self, seal: Seal) -> Published | None:
+        """The batch's commit, if there is one."""
+
+
+def batch_app(batch_id: str) -> str:
+    """Application id under which the target's log remembers a batch."""
+    return f"lazaretto:batch:{batch_id}"
+
+
+def is_locked(logs: DeltaLogs, path: str) -> bool:
+    """Whether the asset waits for an approval."""
+    version = logs.transaction_version(path, LOCK_APP)
+    return version > 0 and version % 2 == 1
+
+
+class ZeroCopyPublisher:
+    """The staged files become part of the table; no row is moved."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._logs = DeltaLogs(spark)
+
+    def refusal(self, facts: TableFacts) -> str | None:
+        """Why this table cannot take files as they are, or None."""
+        if facts.mapping_mode == "id":
+            return "its columns are mapped by id"
+        if any(IDENTITY in field.get("metadata", {}) for field in facts.schema["fields"]):
+            return "it has an identity column"
+        if managed := [f for f in facts.features if f.startswith(("catalogOwned", "catalogManaged"))]:
+            return f"its commits belong to a catalog ({managed[0]})"
+        return None
+
+    def committed(self, seal: Seal) -> Published | None:
+        """The batch's commit, if there is one."""
+        if self._logs.transaction_version(seal.target.path, batch_app(seal.batch_id)) < 0:
+            return None
+        return self._found(seal)
+
+    def publish(self, seal: Seal, metadata: dict[str, Any], *, with_rows: bool, lock: bool) -> Published:
+        """Commit the batch, unless it is committed already."""
+        path = seal.target.path
+        transaction = self._logs.begin(path)
+        # Asking declares the read: a rival that commits the same batch first makes our commit fail.
+        if int(transaction.txnVersion(batch_app(seal.batch_id))) >= 0:
+            return self._found(seal)
+        self._see_that_it_is_the_table(seal, self._logs.facts_in(path, transaction))
+        actions: list[Any] = []
+        if with_rows:
+            actions += self._removals(transaction, seal)
+            actions += self._additions(transaction, seal)
+        actions.append(self._logs.set_transaction(batch_app(seal.batch_id), 1))
+        if seal.source.progress_app and seal.source.version is not None:
+            actions.append(self._logs.set_transaction(seal.source.progress_app, seal.source.version))
+            if seal.source.suite_app:
+                actions.append(self._logs.set_transaction(seal.source.suite_app, 1))
+        if lock:
+            held = max(0, int(transaction.txnVersion(LOCK_APP)))
+            actions.append(self._logs.set_transaction(LOCK_APP, held + 1 if held % 2 == 0 else held + 2))
+        mode = "Append" if seal.write is WriteMode.APPEND or not with_rows else "Overwrite"
+        try:
+            version = self._logs.commit(transaction, actions, mode, json.dumps(metadata, ensure_ascii=False))
+        except Exception:
+            # An exception from commit does not mean "not committed": ask the log.
+            if (found := self.committed(seal)) is not None:
+                return found
+            raise
+        return Published(version, False, metadata)
+
+    def _additions(self, transaction: Any, seal: Seal) -> list[Any]:
+        return [{"add": _for_the_target(file, seal)} for file in seal.files_of(ACCEPTED)]
+
+    def _removals(self, transaction: Any, seal: Seal) -> list[Any]:
+        """What the batch takes the place of."""
+        if seal.write is WriteMode.APPEND:
+            return []
+        files = transaction.filterFiles()  # declares the read of the whole table, as a replacement must
+        replaced = [dict(partition) for partition in seal.replaces]
+        removals = []
+        for number in range(files.size()):
+            file = files.apply(number)
+            if seal.write is WriteMode.REPLACE_PARTITIONS:
+                values = json.loads(file.json())["add"]["partitionValues"]
+                if not any(all(values.get(k) == v for k, v in part.items()) for part in replaced):
+                    continue
+            removals.append(file.remove())
+        return removals
+
+    def _see_that_it_is_the_table(self, seal: Seal, facts: TableFacts) -> None:
+        if facts.id != seal.target.table_id:
+            raise TargetChanged(
+                f"{seal.target.asset} was dropped and made anew after batch {seal.batch_id[:12]} was staged for it; "
+                "discard the staged batch and run again"
+            )
+        if facts.schema_text != seal.target.table_schema:
+            raise TargetChanged(
+                f"the columns of {seal.target.asset} changed after batch {seal.batch_id[:12]} was staged for it; "
+                "discard the staged batch and run again"
+            )
+
+    def _found(self, seal: Seal) -> Published:
+        from pyspark.sql import functions as F
+
+        history = self._spark.sql(f"DESCRIBE HISTORY delta.`{seal.target.path}`")
+        mine = F.get_json_object("userMetadata", "$.batch_id") == seal.batch_id
+        rows = history.where(mine).orderBy("version").select("version", "userMetadata").limit(1).collect()
+        if not rows:
+            return Published(-1, True, {})  # the log has been cleaned since; the evidence has it
+        return Published(int(rows[0]["version"]), True, json.loads(rows[0]["userMetadata"]))
+
+
+class CopyPublisher(ZeroCopyPublisher):
+    """Delta writes the accepted rows itself, from the staged files: for tables that cannot take files as they are."""
+
+    def refusal(self, facts: TableFacts) -> str | None:
+        """Every table that Delta can write to will do."""
+        return None
+
+    def _additions(self, transaction: Any, seal: Seal) -> list[Any]:
+        accepted = seal.files_of(ACCEPTED)
+        if not accepted:
+            return []
+        from pyspark.sql.types import StructType
+
+        fields = json.loads(seal.target.table_schema)["fields"]
+        stage = f"{seal.target.path}/{seal.folder}"
+        staged = StructType.fromJson({"type": "struct", "fields": [_plain_field(field) for field in fields]})
+        rows = (
+            self._spark.read.schema(staged)
+            .option("basePath", f"{stage}/{ROUTE}={ACCEPTED}")
+            .parquet(*(f"{stage}/{unquote(file['path'])}" for file in accepted))
+        )
+        names = [
+            (field["metadata"].get("delta.columnMapping.physicalName", field["name"]), field["name"])
+            for field in fields
+        ]
+        frame = rows.selectExpr(*(f"`{physical}` AS `{name}`" for physical, name in names))
+        files = transaction.writeFiles(frame._jdf)
+        return [files.apply(number) for number in range(files.size())]
+
+
+def _for_the_target(file: dict[str, Any], seal: Seal) -> dict[str, Any]:
+    """A staged file as a file of the target: found from there, without the route and our own columns."""
+    added = dict(file)
+    added["path"] = f"{seal.folder}/{file['path']}"
+    added["partitionValues"] = {k: v for k, v in file["partitionValues"].items() if k != ROUTE}
+    added["dataChange"] = True
+    if statistics := file.get("stats"):
+        parsed = json.loads(statistics)
+        for kind in ("minValues", "maxValues", "nullCount"):
+            if kind in parsed:
+                parsed[kind] = {k: v for k, v in parsed[kind].items() if not k.startswith("lz_")}
+        added["stats"] = json.dumps(parsed)
+    return added
+
+
+def _plain_field(field: dict[str, Any]) -> dict[str, Any]:
+    physical = field["metadata"].get("delta.columnMapping.physicalName", field["name"])
+    return {"name": physical, "type": field["type"], "nullable": True, "metadata": {}}

@@ -1,0 +1,127 @@
+"""Kill anything at any moment: nothing is lost, nothing is doubled, nothing uncertified is ever readable.
+
+`make test` kills at a sample of the points; `make crash` (LAZARETTO_CRASH=all) at every point in every way.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lazaretto.pipeline.failpoints import POINTS, FailpointReached
+from lazaretto.spark.lock import AssetBusy, table_lock
+from world import SUITE, World, row
+
+ALL = os.environ.get("LAZARETTO_CRASH") == "all"
+PUBLISHING = [point for point in POINTS if point != "after_hold_copy"]
+KILLS = (
+    [(point, how) for point in POINTS for how in ("python", "jvm", "both")]
+    if ALL
+    else [("after_seal", "both"), ("after_commit", "python"), ("after_quarantine", "jvm")]
+)
+GOOD, BAD = [1, 2, 3], [4, 5]
+
+
+def fill(world: World) -> None:
+    world.add(*(row(n) for n in GOOD), *(row(n, amount="-1") for n in BAD))
+
+
+def doomed_run(world: World, point: str, how: str) -> None:
+    """A run in its own process that ends at this point."""
+    driver = Path(__file__).with_name("driver.py")
+    environment = os.environ | {"LAZARETTO_FAILPOINT": f"{point}:{how}"}
+    done = subprocess.run(
+        [sys.executable, str(driver), str(world.root)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode != 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("point", "how"), KILLS)
+def test_a_kill_at_any_point_loses_and_doubles_nothing(world: World, point: str, how: str) -> None:
+    fill(world)
+    if point == "after_hold_copy":
+        world.write_suite(SUITE.replace("min: 0}", "min: 0, block_above: 1}"))
+    doomed_run(world, point, how)
+    assert set(world.ids()) <= set(GOOD)  # whatever is readable was decided on
+    world.add(row(6))
+    time.sleep(0.2)
+    world.run(run_id="after the crash")
+    if point == "after_hold_copy":
+        assert len(world.held_folders()) == 1
+        assert world.ids() == [6]
+        assert not world.open_seals()
+    else:
+        world.nothing_lost_or_doubled([*GOOD, *BAD, 6])
+
+
+@pytest.mark.parametrize("point", PUBLISHING)
+def test_an_exception_at_any_point_is_mended_by_the_next_run(
+    world: World, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(world)
+    monkeypatch.setenv("LAZARETTO_FAILPOINT", f"{point}:raise")
+    with pytest.raises(FailpointReached):
+        world.run()
+    monkeypatch.delenv("LAZARETTO_FAILPOINT")
+    # Between crash and restart someone changes the rules: the sealed batch keeps the ones that judged it.
+    world.write_suite(SUITE.replace("min: 0", "min: 1000").replace("1.0.0", "2.0.0"))
+    world.add(row(6, amount="2000"))
+    world.run(run_id="another")
+    sealed = point not in ("before_stage", "after_stage")
+    if sealed:
+        world.nothing_lost_or_doubled([*GOOD, *BAD, 6])
+        assert world.ids() == [*GOOD, 6]
+        with world.store() as store:
+            assert not store.unconfirmed()
+    else:
+        assert world.ids() + world.quarantined_ids() == [6, *GOOD, *BAD]
+        assert not world.open_seals()
+
+
+def test_the_store_may_be_lost_between_crash_and_restart(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(world)
+    monkeypatch.setenv("LAZARETTO_FAILPOINT", "after_commit:raise")
+    with pytest.raises(FailpointReached):
+        world.run()
+    monkeypatch.delenv("LAZARETTO_FAILPOINT")
+    for file in (world.root / ".lazaretto").glob("control.db*"):
+        file.unlink()
+    assert world.run().rolled_forward
+    world.nothing_lost_or_doubled([*GOOD, *BAD])
+    with world.store() as store:
+        assert len(store.decisions("silver.orders")) == 1
+        assert not store.unconfirmed()
+
+
+def test_two_runs_at_once_do_not_double(world: World, spark: Any) -> None:
+    fill(world)
+    with table_lock(spark, world.path("silver.orders")), pytest.raises(AssetBusy, match="another run holds"):
+        world.run(wait=0.5)
+    first = world.run()
+    assert first.counts.input == 5
+    assert world.run().outcome == "nothing_new"
+
+
+def test_a_seal_waits_for_whoever_comes_next_and_a_foreign_vacuum_spares_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(world)
+    monkeypatch.setenv("LAZARETTO_FAILPOINT", "after_commit:raise")
+    with pytest.raises(FailpointReached):
+        world.run()
+    monkeypatch.delenv("LAZARETTO_FAILPOINT")
+    assert len(world.open_seals()) == 1
+    world.spark.sql(f"VACUUM delta.`{world.path('silver.orders')}`")
+    world.spark.sql(f"OPTIMIZE delta.`{world.path('silver.orders')}`")
+    world.run()
+    world.nothing_lost_or_doubled([*GOOD, *BAD])
