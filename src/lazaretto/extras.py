@@ -30,6 +30,4 @@ def package_folder(package: str, *, extra: str) -> Path:
 
 
 def _missing(module: str, extra: str) -> MissingExtra:
-    return MissingExtra(
-        f"{module.partition('.')[0]} is not installed.", f"Run: pip install 'lazaretto[{extra}]'"
-    )
+    return MissingExtra(f"{module.partition('.')[0]} is not installed.", f"Run: pip install 'lazaretto[{extra}]'")

@@ -54,7 +54,7 @@ def judge(row: Row, rules: Sequence[Rule], columns: Iterable[str]) -> Outcome:
         if not rule.get("active", True):
             continue
         for column in rule.get("columns") or [rule.get("column")]:
-            if column is not None and column.partition(".")[0] not in known:
+            if column is not None and not {column, column.partition(".")[0]} & known:
                 status = "ERROR"
                 missing = missing or not rule.get("optional")
             else:

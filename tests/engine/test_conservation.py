@@ -36,7 +36,7 @@ def interpreted(spark: SparkSession) -> SparkSession:
 
 @pytest.mark.timeout(1800)
 @settings(
-    max_examples=400 if THOROUGH else 25,
+    max_examples=int(os.environ.get("LZN", 400)) if THOROUGH else 25,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
@@ -64,7 +64,8 @@ def test_conservation(
         expected[comparable(row), place, () if outcome.is_clean else tuple(shown)] += 1
         for kind, found in (("_errors", outcome.errors), ("_warnings", outcome.warnings)):
             expected[comparable(row), kind, tuple(sorted((f.rule_id, f.column or "") for f in found))] += 1
-    assert verdicts(frame, suite) == expected
+    found = verdicts(frame, suite)
+    assert found == expected, f"found: {found - expected}\nexpected: {expected - found}\nrules: {made}"
 
 
 def verdicts(frame: DataFrame, suite: lz.Suite) -> Counter[Any]:

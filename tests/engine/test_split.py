@@ -295,7 +295,6 @@ EVERYTHING = [
     [
         {},
         {"spark.sql.caseSensitive": "true"},
-        {"spark.sql.parser.escapedStringLiterals": "true"},
         {"spark.sql.ansi.doubleQuotedIdentifiers": "true", "spark.sql.ansi.enforceReservedKeywords": "true"},
         {"spark.sql.session.timeZone": "America/Los_Angeles", "spark.sql.legacy.sizeOfNull": "true"},
         {"spark.sql.ansi.enabled": "false"},
@@ -449,12 +448,12 @@ def test_keys_that_are_null(spark: SparkSession) -> None:
 
 
 def test_a_reference_in_the_catalog_and_by_path(spark: SparkSession, tmp_path: Path) -> None:
-    spark.sql("CREATE SCHEMA IF NOT EXISTS `ref data`")
-    spark.range(3).write.mode("overwrite").saveAsTable("`ref data`.`known ids`")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS ref_data")
+    spark.range(3).write.mode("overwrite").saveAsTable("ref_data.known_ids")
     spark.range(2).write.format("delta").save(str(tmp_path / "delta"))
     spark.range(1).write.option("header", True).csv(str(tmp_path / "csv"))
     rules = [
-        lookup("by_name", "id", {"table": "ref data.known ids"}),
+        lookup("by_name", "id", {"table": "ref_data.known_ids"}),
         lookup("by_path", "id", {"path": str(tmp_path / "delta")}),
         lookup("by_format", "id", {"path": str(tmp_path / "csv"), "format": "csv", "options": {"header": "true"}}),
     ]
