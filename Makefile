@@ -13,7 +13,7 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python;
 	&& echo "$$python" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format docs bench lock clean
+.PHONY: help setup demo test check format docs crash bench lock clean
 
 help: ## Show this list
 	@echo "Usage: make TARGET"
@@ -40,6 +40,9 @@ format: $(READY) ## Format the code and mend what can be mended mechanically
 
 docs: $(READY) ## Write the pages of docs/ that derive from the code
 	$(BIN)/python tools/generate_docs.py
+
+crash: $(READY) ## Kill a run at every point in every way (slow)
+	LAZARETTO_CRASH=all $(BIN)/pytest tests/pipeline/test_crash.py $(ARGS)
 
 bench: $(READY) ## Measure what the gate costs
 	$(BIN)/python benchmarks/run.py

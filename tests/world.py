@@ -24,7 +24,8 @@ quarantine_batch_above: 90%
 rules:
   - {id: amount_positive, check: range, column: amount, min: 0}
   - {id: name_given, check: not_empty, column: name, on_fail: warn}
-  - {id: code_numeric, check: custom_sql, expression: cast(code AS int) > 0, on_null: pass, on_error: quarantine_records}
+  - {id: code_numeric, check: custom_sql, expression: cast(code AS int) > 0, on_null: pass,
+     on_error: quarantine_records}
 """
 
 SCHEMA = "id bigint, amount decimal(10,2), name string, code string"

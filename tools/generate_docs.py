@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -51,8 +53,7 @@ def errors_page() -> str:
 def commands_page() -> str:
     """All commands with their options."""
     parts = ["# Commands\n\n", NOTE]
-    group = typer.main.get_command(app)
-    for name, command in sorted(group.commands.items()):  # type: ignore[attr-defined]
+    for name, command in _commands(typer.main.get_command(app)):
         parts.append(f"## lazaretto {name}\n\n{(command.help or '').strip()}\n\n")
         for parameter in command.params:
             if parameter.name == "help":
@@ -63,6 +64,15 @@ def commands_page() -> str:
             parts.append(f"- {shown}: {getattr(parameter, 'help', '') or ''}\n")
         parts.append("\n")
     return "".join(parts).rstrip() + "\n"
+
+
+def _commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its full name, those of groups included."""
+    for name, command in sorted(group.commands.items()):
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
 
 
 PAGES = {"checks.md": checks_page, "errors.md": errors_page, "commands.md": commands_page}

@@ -36,7 +36,7 @@ def interpreted(spark: SparkSession) -> SparkSession:
 
 @pytest.mark.timeout(1800)
 @settings(
-    max_examples=int(os.environ.get("LZN", 400)) if THOROUGH else 25,
+    max_examples=400 if THOROUGH else 25,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]

@@ -38,7 +38,9 @@ def a_result(rule_id: str = "amount_in_range", **keys: Any) -> CheckResult:
 
 def a_context(*results: CheckResult, **keys: Any) -> GateContext:
     """A batch of 100 rows that expects the results given, with the rows they set aside."""
-    aside = max((r.failed for r in results if r.kind == "row" and r.on_fail.keeps_row_out), default=0)
+    failed = [r.failed for r in results if r.kind == "row" and r.on_fail.keeps_row_out]
+    errored = [r.errored for r in results if r.kind == "row" and r.on_error != "warn" and not r.optional]
+    aside = max(failed + errored, default=0)
     given: dict[str, Any] = {
         "suite": "core",
         "suite_version": "2.4.0",

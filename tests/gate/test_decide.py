@@ -190,6 +190,11 @@ class TestError:
         assert (decision.action, decision.reason_code) == (action, "CHECK_ERROR")
         assert decision.publication is not None
 
+    def test_rows_that_were_not_kept_out_hold_the_batch(self) -> None:
+        broken = a_result(errored=100, on_error="quarantine_records")
+        assert decided(broken, rows_quarantined=99, rows_failing=0).action == "BLOCK_PUBLICATION"
+        assert decided(broken, rows_quarantined=100, rows_failing=0).action == "QUARANTINE_RECORDS"
+
     def test_of_an_observed_rule_is_an_error_all_the_same(self) -> None:
         assert decided(a_result(status="ERROR", on_fail="observe")).action == "BLOCK_PUBLICATION"
 
@@ -200,7 +205,10 @@ class TestError:
     def test_failed_and_broken_at_once(self) -> None:
         decision = decided(a_result(failed=1, errored=1, on_fail="warn"))
         assert decision.action == "BLOCK_PUBLICATION"
-        assert len(decision.reasons) == 2
+        assert {reason.split(" on ")[0] for reason in decision.reasons} >= {
+            "BLOCK_PUBLICATION: amount_in_range could not be evaluated",
+            "WARN: amount_in_range failed",
+        }
 
     @pytest.mark.parametrize("tier", ["exploratory", "standard", "regulatory"])
     def test_an_expected_check_without_a_result(self, tier: str) -> None:

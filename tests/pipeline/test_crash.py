@@ -19,7 +19,11 @@ from lazaretto.spark.lock import AssetBusy, table_lock
 from world import SUITE, World, row
 
 ALL = os.environ.get("LAZARETTO_CRASH") == "all"
-PUBLISHING = [point for point in POINTS if point != "after_hold_copy"]
+PUBLISHING = (
+    [point for point in POINTS if point != "after_hold_copy"]
+    if ALL
+    else ["after_stage", "after_seal", "before_commit", "after_commit", "after_quarantine"]
+)
 KILLS = (
     [(point, how) for point in POINTS for how in ("python", "jvm", "both")]
     if ALL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -222,10 +223,8 @@ def test_awkward_names_travel_from_source_to_target_and_quarantine(world: World)
         "  - {id: positive, check: range, column: a.b, min: 0}\n"
         "  - {id: given, check: not_null, column: 'Größe \"x\"'}\n"
     )
-    frame = world.spark.sql(
-        "SELECT 1L, 1.5bd, 'x' UNION ALL SELECT 2L, -1.5bd, NULL UNION ALL SELECT 3L, 1bd, 'y' UNION ALL SELECT 4L, 1bd, 'y'"
-    )
-    frame = world.spark.createDataFrame(frame.collect(), names)
+    rows = [(1, Decimal("1.5"), "x"), (2, Decimal("-1.5"), None), (3, Decimal(1), "y"), (4, Decimal(1), "y")]
+    frame = world.spark.createDataFrame(rows, names)
     assert world.run(df=frame, run_id="r").counts.model_dump()["quarantined"] == 1
     target = world.spark.read.format("delta").load(world.path("silver.orders"))
     assert target.columns == ["order id", "a.b", 'Größe "x"']

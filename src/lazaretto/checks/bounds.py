@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -55,6 +56,8 @@ class Range(Rule):
             conditions.append(f"{site.value} {below} {operand_sql(self.max, site)}")
         if sql.is_float(site.type):
             conditions.append(f"NOT isnan({site.value})")  # NaN would pass every lower bound
+        elif sql.is_text(site.type) and any(isinstance(b, int | Decimal) for b in (self.min, self.max)):
+            conditions.append(f"NOT isnan(cast({site.value} as double))")  # and so would the text "NaN"
         return sql.conjunction(conditions)
 
     def expects(self) -> str:

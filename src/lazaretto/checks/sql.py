@@ -128,9 +128,21 @@ def element_count(value: str, type_name: str | None) -> str:
     return f"array_size({value})" if str(type_name).startswith("array") else f"array_size(map_keys({value}))"
 
 
+_REPEATED_GROUP = re.compile(r"(?<!\\)\)(?:[*+]|\{\d+,\d*\})(?!\+)")
+LONGEST_FOR_REPEATED_GROUPS = 2_000
+
+
 def matches(value: str, pattern: str) -> str:
-    """The regular expression is found in the value."""
-    return f"{value} RLIKE {text(pattern)}"
+    """The regular expression is found in the value.
+
+    Java matches a repeated group by recursion: on a long text the stack overflows, and that is no exception that could
+    be caught but the end of the whole process. Such a pattern refuses long texts with an error of that row alone.
+    """
+    matched = f"{value} RLIKE {text(pattern)}"
+    if not _REPEATED_GROUP.search(pattern):
+        return matched
+    too_long = text(f"longer than {LONGEST_FOR_REPEATED_GROUPS} characters: not safe to match with a repeated group")
+    return f"CASE WHEN length({value}) > {LONGEST_FOR_REPEATED_GROUPS} THEN raise_error({too_long}) ELSE {matched} END"
 
 
 def matches_whole(value: str, pattern: str, flags: str = "") -> str:

@@ -17,7 +17,7 @@ from lazaretto.engine.plan import Instance, Plan, hit_column, plan
 from lazaretto.model.errors import FrameError
 from lazaretto.model.schema import TableSchema
 from lazaretto.model.suite import Suite
-from lazaretto.spark.frames import error_class
+from lazaretto.spark.frames import error_class, hushed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -125,7 +125,8 @@ def _let_the_analyser_speak(frame: DataFrame, laid_out: Plan) -> Plan:
     def refusal(numbers: list[int]) -> str | None:
         expressions = [laid_out.instances[n].ok for n in numbers] + [laid_out.instances[n].actual for n in numbers]
         try:
-            _ = frame.selectExpr(*expressions).schema  # analysis only; .schema asks for it on Connect too
+            with hushed():  # what is refused is said in the results
+                _ = frame.selectExpr(*expressions).schema  # analysis only; .schema asks for it on Connect too
         except (AnalysisException, ParseException) as error:
             return f"Spark refuses its expression ({error_class(error)})"
         return None

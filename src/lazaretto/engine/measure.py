@@ -119,7 +119,6 @@ def _result(seal: Seal, rule: SealedRule, found: tuple[int, int], scope: Scope, 
 def context_of(seal: Seal, *, replaces_published: bool) -> GateContext:
     """All that the gate may look at besides the results."""
     broken = [rule for rule in seal.rules if rule.broken and rule.check == "referential_integrity"]
-    findings = [rule.finding for rule in seal.rules if rule.kind == "schema" and rule.finding]
     return GateContext(
         suite=seal.suite,
         suite_version=seal.suite_version,
@@ -141,7 +140,7 @@ def context_of(seal: Seal, *, replaces_published: bool) -> GateContext:
         feeds_aggregates=seal.feeds_aggregates,
         null_keys=seal.null_keys,
         missing_references=tuple(rule.rule_id for rule in broken),
-        schema_incompatible="; ".join(findings) or None,
+        schema_incompatible=seal.incompatible,
         replaces_published=replaces_published and seal.write is not WriteMode.APPEND,
         inputs=(
             seal.source.words(),

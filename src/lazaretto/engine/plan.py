@@ -20,7 +20,7 @@ from lazaretto.model.lookup import Lookup
 from lazaretto.model.rule import Rule, Site
 from lazaretto.model.schema import TableSchema, match
 from lazaretto.model.suite import Suite
-from lazaretto.model.words import OnFail, OnNull, Severity, Takes
+from lazaretto.model.words import OnError, OnFail, OnNull, Severity, Takes
 
 CORRUPT_RECORD = "_corrupt_record"
 """Where Spark's readers put a line they could not parse."""
@@ -235,7 +235,11 @@ def _judged_by_schema(bare: Instance, rule: Rule, schema: TableSchema | None) ->
 
 def _judge_structure(instances: list[Instance], incompatible: str | None) -> list[Instance]:
     """`lz.schema` fails once for all columns that rules need and the table lacks, and for a target that is no match."""
-    found = [i.broken for i in instances if i.broken and not i.rule.optional and "no column" in i.broken]
+    found = [
+        i.broken
+        for i in instances
+        if i.broken and i.rule.effective_on_error is not OnError.WARN and "no column" in i.broken
+    ]
     found += [incompatible] if incompatible else []
     if not found:
         return instances

@@ -20,7 +20,7 @@ from lazaretto.engine.target import TargetShape
 from lazaretto.model.results import Counts
 from lazaretto.model.seal import ACCEPTED, QUARANTINED, ROUTE, SealedRule
 from lazaretto.model.suite import Suite
-from lazaretto.model.words import Mode, Place
+from lazaretto.model.words import Mode, OnFail, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
@@ -134,14 +134,18 @@ def _joined(judged: Judged, names: tuple[str, ...]) -> str:
 
 def _metrics(judged: Judged, suite: Suite) -> dict[str, str]:
     """What the one write counts on its way: rows with any failure, rows without a key, rows a rule applied to."""
-    everything = masks.any_bit(judged.words, lambda instance: True, lambda instance: True)
+    everything = masks.any_bit(
+        judged.words, lambda instance: instance.on_fail is not OnFail.OBSERVE, lambda instance: True
+    )
     metrics = {"rows_failing": f"count_if({everything})"}
     try:
         keys = [resolve(name, judged.schema).sql for name in suite.key]
     except MissingColumn:
         keys = []
     if keys:
-        metrics["null_keys"] = f"count_if({' OR '.join(f'{key} IS NULL' for key in keys)})"
+        # A row without a key that is set aside does no harm; one that would be published means broken keys.
+        missing = " OR ".join(f"{key} IS NULL" for key in keys)
+        metrics["null_keys"] = f"count_if(NOT {OUT} AND ({missing}))"
     for word in judged.words:
         if masks.applies_sql(word) is None:
             continue

@@ -76,11 +76,21 @@ def _on_error(result: CheckResult, context: GateContext) -> Ask:
     if result.optional or result.on_error is OnError.WARN:
         return Ask(GateAction.WARN, GateAction.WARN)
     if result.on_error is OnError.QUARANTINE_RECORDS:
-        if result.kind == "row" and result.errored > 0:
+        if _rows_kept_out(result, context):
             routed = context.mode is Mode.QUARANTINE
             return Ask(GateAction.QUARANTINE_RECORDS, GateAction.QUARANTINE_RECORDS, sets_aside=routed)
-        # The rule could not be evaluated at all, so no row was kept out: the batch has to be.
+        # The rule could not be evaluated at all, so its rows were not kept out: the batch has to be.
         return Ask(GateAction.BLOCK_PUBLICATION, GateAction.BLOCK_PUBLICATION)
     # Every rule carries block_publication unless it says otherwise, so it means "as strict as the asset
     # deserves": the policy decides by tier. A rule that insists says fail_closed.
     return Ask(GateAction.BLOCK_PUBLICATION, GateAction.WARN)
+
+
+def _rows_kept_out(result: CheckResult, context: GateContext) -> bool:
+    """Whether the rows a rule could not judge were set aside one by one (in annotate mode: marked).
+
+    A rule that is broken altogether may count no row or every row; either way fewer were set aside than it says.
+    """
+    if result.kind != "row" or result.errored <= 0:
+        return False
+    return context.mode is Mode.ANNOTATE or result.errored <= context.rows_quarantined

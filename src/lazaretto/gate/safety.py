@@ -43,7 +43,7 @@ def of_separation(found: Iterable[Ground], context: GateContext) -> Iterator[Gro
             GateAction.QUARANTINE_RECORDS,
             GateReason.RECORDS_QUARANTINED,
             f"{GATE_PREFIX}records_quarantined",
-            f"{rows(context.rows_quarantined)} of the batch were set aside",
+            f"the batch goes without {rows(context.rows_quarantined)} that were set aside",
             severity=0,
         )
     if not context.records_independent:

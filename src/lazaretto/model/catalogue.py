@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lazaretto.model.rule import Rule
 
+OWN_CHECKS = "_lazaretto_own_checks"
+"""Package under which the checks of projects are imported."""
+
 _CHECKS: dict[str, type[Rule]] = {}
 
 
@@ -29,15 +32,18 @@ class UnknownCheck(LookupError):
 def register(check: type[Rule]) -> None:
     """Enter a check under its name; two checks cannot share one."""
     known = _CHECKS.get(check.name)
-    same_place = known is not None and (known.__module__, known.__qualname__) == (
-        check.__module__,
-        check.__qualname__,
-    )
-    if known is not None and not same_place:
+    if known is not None and not _is_anew(known, check):
         raise TypeError(
             f"{check.__module__}.{check.__qualname__}: the check {check.name!r} exists in {known.__module__}"
         )
     _CHECKS[check.name] = check
+
+
+def _is_anew(known: type[Rule], check: type[Rule]) -> bool:
+    """Whether a check takes the place of one: itself imported again, or that of another project loaded before."""
+    if known.__module__.startswith(OWN_CHECKS) and check.__module__.startswith(OWN_CHECKS):
+        return known.__module__ != check.__module__ or known.__qualname__ == check.__qualname__
+    return (known.__module__, known.__qualname__) == (check.__module__, check.__qualname__)
 
 
 def find(name: str) -> type[Rule]:

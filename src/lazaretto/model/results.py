@@ -68,7 +68,7 @@ class CheckResult(_Frozen):
     failed: int = 0
     """Rows that broke it."""
     errored: int = 0
-    """Rows on which it could not be evaluated. An ERROR with 0 here could not be evaluated at all."""
+    """Rows on which it could not be evaluated. An ERROR with 0 here was not evaluated at all."""
     observed_value: Decimal | None = None
     threshold: Decimal | None = None
     on_fail: OnFail

@@ -128,6 +128,9 @@ class Seal(_Frozen):
     """Delta's AddFile of every staged file, with statistics; paths relative to the staged folder."""
     counts: Counts
     rows_failing: int
+    """Rows that broke some rule, or on which some rule broke; rules that are only observed do not count."""
+    incompatible: str | None = None
+    """Why the rows cannot go to the target at all."""
     null_keys: int | None = None
     rules: tuple[SealedRule, ...]
     payload: str = "inline"

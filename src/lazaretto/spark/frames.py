@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,3 +31,15 @@ def error_class(error: Exception) -> str:
 
     condition = error.getCondition() if isinstance(error, PySparkException) else None
     return condition or type(error).__name__
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Keep PySpark from logging an error, values and stack included, that we expect and handle."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before
