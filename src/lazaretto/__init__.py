@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lazaretto.model.run import RunResult
     from lazaretto.model.suite import Suite
     from lazaretto.model.suite import make_rule as rule
-    from lazaretto.pipeline.api import run
+    from lazaretto.pipeline.api import register_views, run
 
 __version__ = "0.1.0"
 
@@ -29,11 +29,24 @@ _PUBLIC = {
     "load_suites": "lazaretto.config.suites:load_suites",
     "RunResult": "lazaretto.model.run:RunResult",
     "rule": "lazaretto.model.suite:make_rule",
+    "register_views": "lazaretto.pipeline.api:register_views",
     "run": "lazaretto.pipeline.api:run",
     "split": "lazaretto.engine.split:split",
 }
 
-__all__ = ["Rule", "RunResult", "Split", "Suite", "annotate", "load_suite", "load_suites", "rule", "run", "split"]
+__all__ = [
+    "Rule",
+    "RunResult",
+    "Split",
+    "Suite",
+    "annotate",
+    "load_suite",
+    "load_suites",
+    "register_views",
+    "rule",
+    "run",
+    "split",
+]
 
 
 def __getattr__(name: str) -> Any:

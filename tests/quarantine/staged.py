@@ -113,6 +113,7 @@ def _seal(batch_id: str, folder: str, target: str, asset: str, files: list[dict[
         files=tuple(files),
         counts=Counts(input=sum(rows.values()), **rows),
         rows_failing=rows["quarantined"],
+        rows_marked=rows["quarantined"],
         rules=(),
         payload=policy,
         sealed_at=datetime(2026, 11, 17, 23, 31, tzinfo=UTC),

@@ -38,8 +38,8 @@ def bits_of(spark: SparkSession, seal: Seal, routes: Sequence[str]) -> DataFrame
 
 def failures_per_rule(spark: SparkSession, seal: Seal) -> dict[tuple[int, int], tuple[int, int]]:
     """(word, bit) → rows that failed, rows that could not be judged."""
-    warned = seal.rows_failing > seal.counts.quarantined
-    rows = bits_of(spark, seal, (QUARANTINED, ACCEPTED) if warned else (QUARANTINED,))
+    some_accepted = seal.rows_marked > seal.counts.quarantined
+    rows = bits_of(spark, seal, (QUARANTINED, ACCEPTED) if some_accepted else (QUARANTINED,))
     if rows is None:
         return {}
     sums = []

@@ -129,6 +129,8 @@ class Seal(_Frozen):
     counts: Counts
     rows_failing: int
     """Rows that broke some rule, or on which some rule broke; rules that are only observed do not count."""
+    rows_marked: int
+    """Rows with any bit set, observed rules included: where they are more than the rejects, accepted rows have some."""
     incompatible: str | None = None
     """Why the rows cannot go to the target at all."""
     null_keys: int | None = None

@@ -83,6 +83,15 @@ def run(
         return run_batch(Bench(chosen, places, store), suite, order, df, watch)
 
 
+def register_views(spark: SparkSession, project: Project | str | Path | None = None) -> tuple[str, ...]:
+    """Make the quarantine's views known to a session: inbox, dead_letter, universal_dlq and one for each dataset."""
+    from lazaretto.quarantine.views import register_views as register
+
+    home = project if isinstance(project, Project) else load_project(project)
+    places = Places.of(home)
+    return tuple(register(spark, places.records, outbox_path=places.outbox))
+
+
 def _active() -> SparkSession:
     from pyspark.sql import SparkSession
 

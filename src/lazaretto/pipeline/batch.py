@@ -187,6 +187,7 @@ def stage_batch(
             files=tuple(files),
             counts=counts,
             rows_failing=observed.get("rows_failing", 0),
+            rows_marked=observed.get("rows_marked", 0),
             incompatible=fitted.incompatible,
             null_keys=observed.get("null_keys"),
             rules=rules,

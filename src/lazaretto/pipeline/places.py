@@ -50,6 +50,11 @@ class Places:
         return f"{self.lake}/{self.schema}/records"
 
     @property
+    def outbox(self) -> str:
+        """The ledger of corrected records."""
+        return f"{self.lake}/{self.schema}/outbox"
+
+    @property
     def held(self) -> str:
         """Folder of the batches that may not be published."""
         return f"{self.lake}/{self.schema}/held"

@@ -151,6 +151,32 @@ def _memory() -> str:
     return f"{_gib(total)}, of which Spark takes {machine.driver_memory()}"
 
 
+def _publish_round_trip() -> str:
+    """Stage a file and make it part of a table without copying: the one thing that leans on Delta's internals."""
+    from lazaretto.spark.delta_log import DeltaLogs
+
+    spark = session()
+    logs = DeltaLogs(spark)
+    with tempfile.TemporaryDirectory(prefix="lazaretto-doctor-") as folder:
+        table = f"{folder}/table"
+        spark.sql(f"CREATE TABLE delta.`{table}` (id BIGINT) USING delta")
+        try:
+            frame = spark.range(1).selectExpr("id", "'accepted' AS lz_route")
+            files = logs.stage(f"{table}/lz-0", frame.schema.json(), ["lz_route"], {}, frame)
+            adds = [{"add": file | {"path": f"lz-0/{file['path']}", "partitionValues": {}}} for file in files]
+            logs.commit(logs.begin(table), [*adds, logs.set_transaction("lazaretto:doctor", 1)], "Append", "{}")
+            rows = spark.read.format("delta").load(table).count()
+            remembered = logs.transaction_version(table, "lazaretto:doctor")
+        except Exception as error:
+            raise _Unwell(
+                f"publishing without copying does not work with this Delta ({type(error).__name__})",
+                "Set `publish: copy` in your suites: slower, and free of Delta's internals.",
+            ) from error
+    if (rows, remembered) != (1, 1):
+        raise _Unwell(f"published 1 row, read {rows}", "Set `publish: copy` in your suites.")
+    return "a staged file became part of a table by one commit"
+
+
 LOOKS: dict[str, Callable[[], str]] = {
     "Python": _python,
     "Java": _java,
@@ -160,6 +186,7 @@ LOOKS: dict[str, Callable[[], str]] = {
     "Jars": _jars,
     "Spark": _spark_start,
     "Delta": _delta_round_trip,
+    "Publish": _publish_round_trip,
 }
 """What is looked at, the cheap things first: each returns what it found, or raises."""
 
