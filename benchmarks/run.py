@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 
+import batch
 import split
 
 if __name__ == "__main__":
-    sizes = [int(size) for size in sys.argv[1:]]
-    split.main(sizes or [1_000_000, 4_000_000])
+    sizes = [int(size) for size in sys.argv[1:]] or [1_000_000, 4_000_000]
+    split.main(sizes)
+    batch.main(sizes)

@@ -40,7 +40,7 @@ def main(sizes: list[int]) -> None:
             clean, quarantined = lz.split(frame, suite, references={"ref.accounts": accounts})
             _sink(frame)
             read, both, good, bad = (_median(f) for f in (frame, annotated, clean, quarantined))
-            print(f"{size:>10,} {read:>7.2f} {both:>10.2f} {good:>7.2f} {bad:>12.2f} {good / read:>17.2f}")
+            print(f"{size:>10,} {read:>7.2f} {both:>10.2f} {good:>7.2f} {bad:>12.2f} {good / read:>17.2f}", flush=True)
         print("\ncost by number of rules (1,000,000 rows, clean rows only)")
         frame = spark.read.format("delta").load(str(Path(scratch) / f"t{sizes[0]}"))
         read = _median(frame)
@@ -48,7 +48,7 @@ def main(sizes: list[int]) -> None:
         for count in (10, 50, 200, 500):
             clean, _ = lz.split(frame, _with_rules(suite, count, plain=True))
             seconds = _median(clean)
-            print(f"{count:>10} {seconds:>8.2f} {seconds / read:>7.2f}")
+            print(f"{count:>10} {seconds:>8.2f} {seconds / read:>7.2f}", flush=True)
         spark.stop()
 
 
