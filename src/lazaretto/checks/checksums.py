@@ -34,12 +34,17 @@ def luhn_holds(digits: str) -> str:
 def mod97_holds(iban: str) -> str:
     """SQL: an IBAN without blanks has the right check digits (ISO 7064, mod 97-10)."""
     # The first four characters go to the end, letters count from 10 (A) to 35 (Z), and the number leaves 1.
+    country = f"ascii(substr({iban}, 1, 1)) - 55, ascii(substr({iban}, 2, 1)) - 55"
+    # Most countries have digits only after the check digits: at most 36 in all, one decimal, no walk over characters.
+    number = f"cast(concat(substr({iban}, 5), {country}, substr({iban}, 3, 2)) as decimal(38,0))"
     moved = f"concat(substr({iban}, 5), substr({iban}, 1, 4))"
     step = (
         "CASE WHEN lz_sign >= 'A' THEN (lz_rest * 100 + ascii(lz_sign) - 55) % 97"
         " ELSE (lz_rest * 10 + ascii(lz_sign) - 48) % 97 END"
     )
-    return f"aggregate(split({moved}, ''), 0, (lz_rest, lz_sign) -> {step}) = 1"
+    walked = f"aggregate(split({moved}, ''), 0, (lz_rest, lz_sign) -> {step}) = 1"
+    only_digits = sql.matches_whole(f"substr({iban}, 5)", "[0-9]{11,30}")
+    return f"CASE WHEN {only_digits} THEN {number} % 97 = 1 ELSE {walked} END"
 
 
 def iban_holds(iban: str) -> str:
