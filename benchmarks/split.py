@@ -41,7 +41,7 @@ def main(sizes: list[int]) -> None:
             _sink(frame)
             read, both, good, bad = (_median(f) for f in (frame, annotated, clean, quarantined))
             print(f"{size:>10,} {read:>7.2f} {both:>10.2f} {good:>7.2f} {bad:>12.2f} {good / read:>17.2f}", flush=True)
-        print("\ncost by number of rules (1,000,000 rows, clean rows only)")
+        print(f"\ncost by number of rules ({sizes[0]:,} rows, clean rows only)")
         frame = spark.read.format("delta").load(str(Path(scratch) / f"t{sizes[0]}"))
         read = _median(frame)
         print(f"{'rules':>10} {'seconds':>8} {'ratio':>7}")
