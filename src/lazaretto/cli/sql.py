@@ -43,29 +43,31 @@ def sql_command(
     of the lake can be read as schema.table.
     """
     from lazaretto.config.project import load_project
+    from lazaretto.pipeline.places import Places
     from lazaretto.quarantine.sql import one_sentence, run_sql
     from lazaretto.quarantine.statement import Names
     from lazaretto.spark import session
     from lazaretto.spark.files import Files
+    from lazaretto.spark.frames import query_logger
 
     loaded = load_project(project, env)
-    lake, schema = loaded.lake_root, loaded.tables.schema_
+    places = Places.of(loaded)
     # PySpark logs every failed statement with its stack; we say it in a sentence.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    query_logger().setLevel(logging.CRITICAL)
     spark = session("lazaretto sql")
     files = Files(spark)
 
     def table_path(schema_name: str, table: str) -> str | None:
-        path = f"{lake}/{schema_name}/{table}"
+        path = places.table(f"{schema_name}.{table}")
         return path if files.exists(f"{path}/_delta_log") else None
 
     outcome = run_sql(
         spark,
         statement,
-        f"{lake}/{schema}/records",
+        places.records,
         user=getpass.getuser(),
-        outbox_path=f"{lake}/{schema}/outbox",
-        names=Names(schema, table_path),
+        outbox_path=places.outbox,
+        names=Names(places.schema, table_path),
     )
     if outcome.affected is not None:
         _print_affected(outcome.affected, output)

@@ -33,10 +33,21 @@ def error_class(error: Exception) -> str:
     return condition or type(error).__name__
 
 
+def query_logger() -> logging.Logger:
+    """The logger to which PySpark writes every refused query, with values and stack.
+
+    Asked from PySpark: a logger of that name made by the standard library first would not know PySpark's arguments,
+    and every later refusal would end in a TypeError.
+    """
+    from pyspark.logger import PySparkLogger
+
+    return PySparkLogger.getLogger("SQLQueryContextLogger")
+
+
 @contextmanager
 def hushed() -> Iterator[None]:
     """Keep PySpark from logging an error, values and stack included, that we expect and handle."""
-    logger = logging.getLogger("SQLQueryContextLogger")
+    logger = query_logger()
     before = logger.disabled
     logger.disabled = True
     try:
