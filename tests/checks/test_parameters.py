@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lazaretto.checks.units import duration_words, parse_duration, parse_size
 from lazaretto.model.fingerprint import rule_fingerprint
 from lazaretto.model.rule import Rule, Site
+from lazaretto.model.units import duration_words, parse_duration, parse_size
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("range", {}, "needs `min`"),

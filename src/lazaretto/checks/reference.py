@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from lazaretto.checks.units import SizeField
 from lazaretto.model.lookup import Lookup, Reference
 from lazaretto.model.rule import Rule, Site
+from lazaretto.model.units import SizeField
 from lazaretto.model.words import Dimension, Takes
 
 

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from lazaretto.checks import sql
 from lazaretto.checks.operands import as_moment
-from lazaretto.checks.units import DurationField, duration_words
 from lazaretto.model.rule import Rule, Site
+from lazaretto.model.units import DurationField, duration_words
 
 
 def _parse_moment(raw: Any) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from pathlib import Path, PurePath
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from lazaretto.config import codes
 from lazaretto.config.problems import Problems, config_error, display_path
@@ -17,30 +17,12 @@ from lazaretto.config.yaml_reader import read_file
 from lazaretto.config.yaml_tree import Node
 from lazaretto.config.yaml_tree import Path as TreePath
 from lazaretto.model.catalogue import nearest
+from lazaretto.model.units import SizeField
 from lazaretto.model.values import Location
 
 FILE = "lazaretto.yml"
 
-_SIZE = re.compile(r"\A\s*(\d+)\s*([KMGT]?B)\s*\Z", re.ASCII | re.IGNORECASE)
-_BYTES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*\Z")
-
-
-def _size(raw: Any) -> Any:
-    if isinstance(raw, str) and (found := _SIZE.match(raw)):
-        return int(found.group(1)) * _BYTES[found.group(2).upper()]
-    if isinstance(raw, int) and not isinstance(raw, bool) and raw >= 0:
-        return raw
-    raise ValueError("expected a size such as 64MB, or a number of bytes")
-
-
-_SIZE_SCHEMA = {
-    "anyOf": [
-        {"type": "string", "pattern": r"^\s*\d+\s*[KkMmGgTt]?[Bb]\s*$"},
-        {"type": "integer", "minimum": 0},
-    ]
-}
-Size = Annotated[int, BeforeValidator(_size), WithJsonSchema(_SIZE_SCHEMA)]
 
 
 class Tables(BaseModel):
@@ -69,7 +51,7 @@ class Project(BaseModel):
     """Set it and table names go to Spark's catalog as they are, instead of to folders under `lake`."""
     tables: Tables = Tables()
     """Names of Lazaretto's own tables."""
-    broadcast_below: Size = 64 * 2**20
+    broadcast_below: SizeField = 64 * 2**20
     """Reference tables up to this size are sent to every worker instead of being shuffled."""
     policy: str | None = None
     """Name of the policy (policies/NAME.yml) that decides about publication."""

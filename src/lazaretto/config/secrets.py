@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lazaretto.model.errors import ConfigError
@@ -81,6 +81,11 @@ def resolve(text: str) -> Secret:
         return "${" if match.group("scope") is None else _look_up(match.group("scope"), match.group("key"))
 
     return Secret(_REFERENCE.sub(value, text))
+
+
+def revealed(options: Mapping[str, str]) -> dict[str, str]:
+    """Options for a reader with their secrets in place, at the moment they are needed."""
+    return {key: resolve(value).reveal() for key, value in options.items()}
 
 
 def has_secret(text: str) -> bool:

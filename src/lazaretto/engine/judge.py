@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -69,7 +69,7 @@ def judge(
     read: references.ReadReference | None = None,
     reserved: tuple[str, ...] = (),
     carried: tuple[str, ...] = (),
-    demands: Callable[[TableSchema], tuple[Instance, ...]] = lambda schema: (),
+    demands: tuple[Instance, ...] = (),
     incompatible: str | None = None,
     with_denominators: bool = False,
 ) -> Judged:
@@ -87,7 +87,7 @@ def judge(
     # A stream is planned once and runs for days: its clock has to tick.
     now = "current_timestamp()" if frame.isStreaming and run_time is None else literal_time(moment)
     laid_out = plan(suite, schema, now=now, today=moment.date(), incompatible=incompatible)
-    laid_out = laid_out.and_also(demands(schema))
+    laid_out = laid_out.and_also(demands)
     project = load_project(Path(suite.project_root), suite.environment) if suite.project_root else None
     lake = project.lake_root if project and not project.catalog else None
     read = read or references.reader(references_given or {}, lake, frame)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from lazaretto import __version__
 from lazaretto.model.results import CheckResult, GateContext, Scope
@@ -25,8 +24,7 @@ def bits_of(spark: SparkSession, seal: Seal, routes: Sequence[str]) -> DataFrame
     """The verdict bits of staged rows that have any; None if there are no such files."""
     from pyspark.sql import types as T
 
-    stage = f"{seal.target.path}/{seal.folder}"
-    files = [f"{stage}/{unquote(file['path'])}" for route in routes for file in seal.files_of(route)]
+    files = seal.paths_of(*routes)
     if not files:
         return None
     fields = [f"lz_{kind}_{word}" for word in range(seal.words) for kind in ("failed", "errors")]

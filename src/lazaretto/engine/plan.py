@@ -46,6 +46,8 @@ class Instance:
     version: str
     broken: str | None = None
     """Why it cannot be evaluated at all."""
+    lacks_column: bool = False
+    """Broken because the table has no such column."""
     verdict: bool | None = None
     """Known before any row is read (checks of the schema)."""
     finding: str | None = None
@@ -153,7 +155,8 @@ def _instance(
         actual = _actual(rule, columns, paths, schema)
         passes = _passes(rule, paths, schema, now, found)
     except (MissingColumn, Misfit) as problem:
-        return replace(bare, broken=str(problem), shown=rule.expects())
+        missing = isinstance(problem, MissingColumn)
+        return replace(bare, broken=str(problem), lacks_column=missing, shown=rule.expects())
     undecided = "true" if rule.on_null is OnNull.PASS else "false"
     ok = f"coalesce(({passes}), {undecided})"
     if rule.where:
@@ -236,9 +239,7 @@ def _judged_by_schema(bare: Instance, rule: Rule, schema: TableSchema | None) ->
 def _judge_structure(instances: list[Instance], incompatible: str | None) -> list[Instance]:
     """`lz.schema` fails once for all columns that rules need and the table lacks, and for a target that is no match."""
     found = [
-        i.broken
-        for i in instances
-        if i.broken and i.rule.effective_on_error is not OnError.WARN and "no column" in i.broken
+        i.broken for i in instances if i.broken and i.rule.effective_on_error is not OnError.WARN and i.lacks_column
     ]
     found += [incompatible] if incompatible else []
     if not found:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from lazaretto.checks.sql import identifier, is_text
+from lazaretto.config.secrets import revealed
 from lazaretto.engine.paths import MissingColumn, Path, resolve
 from lazaretto.engine.plan import Plan, hit_column
 from lazaretto.model.lookup import Lookup, Reference
@@ -126,7 +127,7 @@ def reader(given: Mapping[str, DataFrame], lake: str | None, spark_of: DataFrame
             return frame
         spark = spark_of.sparkSession
         if reference.path is not None:
-            return spark.read.format(reference.format).options(**reference.options).load(reference.path)
+            return spark.read.format(reference.format).options(**revealed(reference.options)).load(reference.path)
         table = str(reference.table)
         if lake is None:
             return spark.table(".".join(identifier(part) for part in table.split(".")))

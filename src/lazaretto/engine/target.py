@@ -19,6 +19,7 @@ from lazaretto.model.rule import Rule
 from lazaretto.model.schema import Column, TableSchema, match
 from lazaretto.model.suite import Suite
 from lazaretto.model.words import OnNewColumn, Severity
+from lazaretto.spark.delta_log import CHAR_VARCHAR, GENERATION, physical_name
 
 RESCUED = "_rescued_data"
 """Where readers put what did not fit the declared schema; kept in the quarantine, never in the target."""
@@ -68,7 +69,7 @@ def shape(
     for field, column in zip(fields, target.columns, strict=True):
         origin = match(source.columns, column.name)
         metadata = field.get("metadata", {})
-        generation = metadata.get("delta.generationExpression")
+        generation = metadata.get(GENERATION)
         if column.name in operational:
             value = operational[column.name]
         elif origin is None:
@@ -81,8 +82,7 @@ def shape(
         else:
             value = _fitted(origin, column)
             demands += _demands_of_a_column(suite, origin, column, metadata, generation, value)
-        physical = metadata.get("delta.columnMapping.physicalName", column.name)
-        columns.append(TargetColumn(column.name, physical, column.type, value, field))
+        columns.append(TargetColumn(column.name, physical_name(field), column.type, value, field))
     for name, condition in constraints.items():
         demands.append(
             _demand(suite, BuiltInTarget, (), condition, f"CHECK {name}: {condition}", "cast(NULL as string)")
@@ -123,7 +123,7 @@ def _demands_of_a_column(
         demands.append(_demand(suite, BuiltInCastable, name, castable, f"a value that fits {column.type}", found))
     if not column.nullable:
         demands.append(_demand(suite, BuiltInTarget, name, f"{value} IS NOT NULL", "NOT NULL", found))
-    declared = str(metadata.get("__CHAR_VARCHAR_TYPE_STRING", ""))
+    declared = str(metadata.get(CHAR_VARCHAR, ""))
     if declared.startswith(("varchar(", "char(")):
         limit = int(declared.partition("(")[2].rstrip(")"))
         fitting = f"{value} IS NULL OR length({value}) <= {limit}"

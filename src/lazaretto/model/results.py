@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from lazaretto.model.values import Threshold, ThresholdField
+from lazaretto.model.values import ThresholdField
 from lazaretto.model.words import (
     CheckStatus,
     Dimension,
@@ -184,8 +184,3 @@ class GateDecision(_Frozen):
     def publishes(self) -> bool:
         """Whether the accepted rows become visible."""
         return self.publication is not Publication.NOT_PUBLISHED
-
-
-def rate(value: Threshold | None) -> Decimal | None:
-    """The number in a threshold, for tables."""
-    return None if value is None else value.value

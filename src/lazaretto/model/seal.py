@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -152,6 +153,20 @@ class Seal(_Frozen):
     def files_of(self, route: str) -> tuple[dict[str, Any], ...]:
         """The staged files that hold accepted or quarantined rows."""
         return tuple(file for file in self.files if file["partitionValues"].get(ROUTE) == route)
+
+    @property
+    def stage(self) -> str:
+        """Where the batch was staged."""
+        return f"{self.target.path}/{self.folder}"
+
+    def paths_of(self, *routes: str, stage: str | None = None) -> list[str]:
+        """Paths of the staged files with these rows; Delta notes them as URLs. `stage`: where they lie by now."""
+        folder = stage or self.stage
+        return [f"{folder}/{unquote(file['path'])}" for route in routes for file in self.files_of(route)]
+
+    def counts_if(self, *, published: bool) -> Counts:
+        """Where the rows are once the decision is carried out: as routed, or held together."""
+        return self.counts if published else Counts(input=self.counts.input, held=self.counts.input)
 
     @property
     def words(self) -> int:

@@ -6,13 +6,12 @@ evaluate → stage → seal → measure → decide → publish → quarantine or
 from __future__ import annotations
 
 import tempfile
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lazaretto.engine.judge import judge
 from lazaretto.engine.stage import counts_of, staging, with_observed
@@ -23,7 +22,7 @@ from lazaretto.model.fingerprint import rule_set_fingerprint, sha256
 from lazaretto.model.results import Counts, GateDecision
 from lazaretto.model.run import RunResult
 from lazaretto.model.schema import TableSchema
-from lazaretto.model.seal import Seal, SealedTarget
+from lazaretto.model.seal import ACCEPTED, ROUTE, SEAL_FILE, Seal, SealedTarget
 from lazaretto.model.suite import Suite
 from lazaretto.model.words import Publication, WriteMode
 from lazaretto.pipeline import target as targets
@@ -33,7 +32,7 @@ from lazaretto.pipeline.operational import ResultColumns, operational_sql
 from lazaretto.pipeline.payloads import payload_of
 from lazaretto.pipeline.references import PinnedReferences
 from lazaretto.pipeline.sources import Slice, Taken, sliced, suite_app, take, take_frame
-from lazaretto.spark.delta_log import DeltaLogs, TableFacts
+from lazaretto.spark.delta_log import DeltaLogs, TableFacts, physical_name
 from lazaretto.spark.lock import table_lock
 from lazaretto.spark.publisher import batch_app, is_locked
 
@@ -61,8 +60,8 @@ class Clock:
 class Order:
     """What the caller asked for."""
 
+    run_id: str
     env: str | None = None
-    run_id: str = ""
     slice: Slice = field(default_factory=Slice)
     metadata: tuple[tuple[str, str], ...] = ()
     reprocess: bool = False
@@ -73,46 +72,41 @@ class Order:
 def run_batch(bench: Bench, suite: Suite, order: Order, frame: DataFrame | None, clock: Clock) -> RunResult:
     """Run one batch under the asset's lock; first finish whatever earlier runs left open."""
     spark = bench.spark
-    run_id = order.run_id or str(uuid.uuid4())
     path = bench.places.asset(spark, suite)
     with table_lock(spark, path, wait=order.wait):
         logs = DeltaLogs(spark)
         finished_before = roll_forward(bench, path, clock) if logs.exists(path) else []
         bench.store.register_suite(suite)
         if logs.exists(path) and is_locked(logs, path):
-            return _without_batch(suite, run_id, "locked", order, finished_before, clock)
+            return _without_batch(suite, "locked", order, finished_before, clock)
         with clock.phase("source"):
-            if frame is not None:
-                taken = take_frame(frame, suite, run_id)
-            else:
-                taken = take(spark, suite, order.env, bench.places, path, order.slice, reprocess=order.reprocess)
+            taken = _take(bench, suite, order, frame, path)
         if taken.frame is None:
-            return _without_batch(suite, run_id, "nothing_new", order, finished_before, clock)
-        batch_id = _identity(suite, order, taken, run_id)
+            return _without_batch(suite, "nothing_new", order, finished_before, clock)
+        batch_id = _identity(suite, order, taken)
         if logs.exists(path) and logs.transaction_version(path, batch_app(batch_id)) >= 0:
-            return _without_batch(suite, run_id, "already_published", order, finished_before, clock, batch_id)
-        seal = stage_batch(bench, suite, order, sliced(taken, order.slice), path, run_id, batch_id, clock)
+            return _without_batch(suite, "already_published", order, finished_before, clock, batch_id)
+        seal = stage_batch(bench, suite, order, taken, path, batch_id, clock)
         finished = finish(bench, seal, clock)
-    return _result(suite, run_id, finished, order, finished_before, clock)
+    return _result(suite, finished, order, finished_before, clock)
 
 
-def stage_batch(
-    bench: Bench,
-    suite: Suite,
-    order: Order,
-    taken: Taken,
-    path: str,
-    run_id: str,
-    batch_id: str,
-    clock: Clock,
-) -> Seal:
+def _take(bench: Bench, suite: Suite, order: Order, frame: DataFrame | None, path: str) -> Taken:
+    """The caller's frame, or what is new in the suite's source, cut down to the slice asked for."""
+    if frame is not None:
+        return sliced(take_frame(frame, suite, order.run_id), order.slice)
+    taken = take(bench.spark, suite, order.env, bench.places, path, order.slice, reprocess=order.reprocess)
+    return sliced(taken, order.slice)
+
+
+def stage_batch(bench: Bench, suite: Suite, order: Order, taken: Taken, path: str, batch_id: str, clock: Clock) -> Seal:
     """Evaluate the batch once, write it once, and seal it."""
     spark, logs, frame = bench.spark, DeltaLogs(bench.spark), taken.frame
     assert frame is not None
     now = datetime.now(UTC)
     whole = TableSchema.from_json(frame.schema.jsonValue())
     source = TableSchema(tuple(c for c in whole.columns if c.name not in taken.carried))
-    operational = operational_sql(suite, run_id, batch_id, now, taken)
+    operational = operational_sql(suite, order.run_id, batch_id, now, taken)
     targets.create_if_missing(spark, suite, path, source, ResultColumns.types(suite))
     facts = logs.facts(path)
     fitted = _fitted(suite, source, facts, operational)
@@ -125,12 +119,12 @@ def stage_batch(
     judged = judge(
         frame,
         suite,
-        run_id=run_id,
+        run_id=order.run_id,
         run_time=now,
         source_table=taken.source.name,
         read=references.read,
         carried=taken.carried,
-        demands=lambda schema: fitted.demands,
+        demands=fitted.demands,
         incompatible=fitted.incompatible,
         with_denominators=True,
     )
@@ -154,7 +148,7 @@ def stage_batch(
         seal = Seal(
             batch_id=batch_id,
             folder=folder,
-            run_id=run_id,
+            run_id=order.run_id,
             suite=suite.suite,
             suite_version=suite.version,
             environment=order.env,
@@ -196,7 +190,7 @@ def stage_batch(
             metadata=dict(order.metadata),
             sealed_at=datetime.now(UTC),
         )
-        bench.files.put_if_absent(f"{path}/{folder}/seal.json", seal.text())
+        bench.files.put_if_absent(f"{seal.stage}/{SEAL_FILE}", seal.text())
     reach("after_seal", spark)
     return seal
 
@@ -213,25 +207,25 @@ def _stage_configuration(facts: TableFacts) -> dict[str, str]:
 
 
 def _replaced(
-    suite: Suite, order: Order, files: list[dict[str, object]], facts: TableFacts
+    suite: Suite, order: Order, files: list[dict[str, Any]], facts: TableFacts
 ) -> tuple[dict[str, str | None], ...]:
     """Partitions that the batch takes the place of: those it has rows for, and the one it was asked for."""
     if suite.write is not WriteMode.REPLACE_PARTITIONS:
         return ()
     if not facts.partition_columns:
         raise targets.TargetError(f"`write: replace_partitions` needs a partitioned table; {suite.asset} is not")
-    physical = {f["name"]: facts.physical(f) for f in facts.schema["fields"]}
+    physical = {f["name"]: physical_name(f) for f in facts.schema["fields"]}
     found: list[dict[str, str | None]] = []
     if order.slice.partition:
         found.append({physical.get(name, name): value for name, value in order.slice.partition})
     for file in files:
-        values = {k: v for k, v in dict(file["partitionValues"]).items() if k != "lz_route"}  # type: ignore[call-overload]
-        if dict(file["partitionValues"])["lz_route"] == "accepted" and values not in found:  # type: ignore[call-overload]
+        values = dict(file["partitionValues"])
+        if values.pop(ROUTE) == ACCEPTED and values not in found:
             found.append(values)
     return tuple(found)
 
 
-def _identity(suite: Suite, order: Order, taken: Taken, run_id: str) -> str:
+def _identity(suite: Suite, order: Order, taken: Taken) -> str:
     """What makes two runs the same batch: suite, environment, asset, and what was taken."""
     source = taken.source
     took: object
@@ -240,7 +234,7 @@ def _identity(suite: Suite, order: Order, taken: Taken, run_id: str) -> str:
     elif source.kind == "files":
         took = list(source.files)
     else:
-        took = ["run", run_id]
+        took = ["run", order.run_id]
     return sha256([suite.suite, order.env, suite.asset, source.kind, took, order.slice.described()])
 
 
@@ -248,30 +242,23 @@ def rehearse(bench: Bench, suite: Suite, order: Order, frame: DataFrame | None, 
     """What a run would decide: the same evaluation, in a folder of its own that is gone afterwards."""
     spark, logs = bench.spark, DeltaLogs(bench.spark)
     path = bench.places.asset(spark, suite)
-    taken = (
-        take_frame(frame, suite, order.run_id)
-        if frame is not None
-        else take(spark, suite, order.env, bench.places, path, order.slice, reprocess=order.reprocess)
-    )
+    taken = _take(bench, suite, order, frame, path)
     if taken.frame is None:
-        return _without_batch(suite, order.run_id, "nothing_new", order, [], clock)
+        return _without_batch(suite, "nothing_new", order, [], clock)
     with tempfile.TemporaryDirectory(prefix="lazaretto-dry-run-") as scratch:
         stand_in = f"{scratch}/target"
         if logs.exists(path):  # a clone has the target's columns and constraints, and none of its data is moved
             spark.sql(f"CREATE TABLE delta.`{stand_in}` SHALLOW CLONE delta.`{path}`")
-        batch_id = _identity(suite, order, taken, order.run_id)
-        seal = stage_batch(bench, suite, order, sliced(taken, order.slice), stand_in, order.run_id, batch_id, clock)
+        batch_id = _identity(suite, order, taken)
+        seal = stage_batch(bench, suite, order, taken, stand_in, batch_id, clock)
         with clock.phase("measure"):
             decision = decide_batch(bench, seal)
-    held = not decision.publishes
-    counts = Counts(input=seal.counts.input, held=seal.counts.input) if held else seal.counts
-    return _told(suite, order.run_id, seal, decision, counts, order, clock).model_copy(update={"outcome": "dry_run"})
+    counts = seal.counts_if(published=decision.publishes)
+    return _told(suite, seal, decision, counts, order, clock).model_copy(update={"outcome": "dry_run"})
 
 
-def _result(
-    suite: Suite, run_id: str, finished: Finished, order: Order, before: list[Finished], clock: Clock
-) -> RunResult:
-    told = _told(suite, run_id, finished.seal, finished.decision, finished.counts, order, clock)
+def _result(suite: Suite, finished: Finished, order: Order, before: list[Finished], clock: Clock) -> RunResult:
+    told = _told(suite, finished.seal, finished.decision, finished.counts, order, clock)
     return told.model_copy(
         update={
             "action": finished.action,
@@ -284,7 +271,6 @@ def _result(
 
 def _told(
     suite: Suite,
-    run_id: str,
     seal: Seal,
     decision: GateDecision | None,
     counts: Counts,
@@ -292,7 +278,7 @@ def _told(
     clock: Clock,
 ) -> RunResult:
     return RunResult(
-        run_id=run_id,
+        run_id=order.run_id,
         batch_id=seal.batch_id,
         suite=suite.suite,
         suite_version=suite.version,
@@ -320,7 +306,6 @@ _WORDS = {
 
 def _without_batch(
     suite: Suite,
-    run_id: str,
     outcome: str,
     order: Order,
     before: list[Finished],
@@ -328,7 +313,7 @@ def _without_batch(
     batch_id: str | None = None,
 ) -> RunResult:
     return RunResult(
-        run_id=run_id,
+        run_id=order.run_id,
         outcome=outcome,  # type: ignore[arg-type]
         batch_id=batch_id,
         suite=suite.suite,

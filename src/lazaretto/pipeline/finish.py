@@ -10,20 +10,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import unquote
 
 from lazaretto.engine.measure import context_of, measure
 from lazaretto.gate.decide import decide
 from lazaretto.gate.policy import BUILT_IN, Policy
 from lazaretto.model.results import Counts, GateDecision
-from lazaretto.model.seal import QUARANTINED, SEAL_FILE, Seal
+from lazaretto.model.seal import ACCEPTED, QUARANTINED, SEAL_FILE, Seal
 from lazaretto.model.words import GateAction, Publication
 from lazaretto.pipeline import taken_files
 from lazaretto.pipeline.failpoints import reach
 from lazaretto.pipeline.places import Places
 from lazaretto.pipeline.samples import with_samples
 from lazaretto.quarantine.append import append
-from lazaretto.quarantine.held import hold
+from lazaretto.quarantine.held import hold, seals_under
 from lazaretto.spark.files import Files
 from lazaretto.spark.publisher import CopyPublisher, Published, Publisher, ZeroCopyPublisher
 from lazaretto.store import RecordMissing, Store
@@ -65,14 +64,11 @@ class Finished:
     seal: Seal
     action: GateAction
     publication: Publication
-    decision_id: str
     decision: GateDecision | None
     """None only where a replay found everything decided and the store had lost the record."""
     version: int
     """The batch's commit in the target's log."""
     counts: Counts
-    again: bool
-    """The commit was already there when this attempt began."""
 
 
 def finish(bench: Bench, seal: Seal, progress: Progress) -> Finished:
@@ -80,6 +76,7 @@ def finish(bench: Bench, seal: Seal, progress: Progress) -> Finished:
     spark = bench.spark
     publisher = bench.publisher(seal)
     published = publisher.committed(seal)
+    decision: GateDecision | None
     if published is None:
         with progress.phase("measure"):
             decision = decide_batch(bench, seal)
@@ -97,10 +94,7 @@ def finish(bench: Bench, seal: Seal, progress: Progress) -> Finished:
             )
             reach("after_commit", spark)
     else:
-        found = _decision_on_record(bench, seal, published)
-        if found is None:
-            return _close(bench, seal, published, None, progress)
-        decision = found
+        decision = _decision_on_record(bench, seal, published)
     return _close(bench, seal, published, decision, progress)
 
 
@@ -110,43 +104,37 @@ def _close(
     """All that follows from the seal and the commit."""
     spark, files = bench.spark, bench.files
     publication = Publication(published.metadata.get("publication", decision.publication if decision else ""))
-    stage = f"{seal.target.path}/{seal.folder}"
-    if publication is Publication.NOT_PUBLISHED:
+    visible = publication is not Publication.NOT_PUBLISHED
+    if not visible:
         with progress.phase("hold"):
             hold(files, seal, seal.target.path, bench.places.held, delete=False)  # the seal stays open until the end
         reach("after_hold_copy", spark)
-        counts = Counts(input=seal.counts.input, held=seal.counts.input)
     else:
         with progress.phase("quarantine"):
             append(spark, seal, bench.places.records)
         reach("after_quarantine", spark)
-        for file in seal.files_of(QUARANTINED):
-            files.delete(f"{stage}/{unquote(file['path'])}")
-        counts = seal.counts
+        for path in seal.paths_of(QUARANTINED):
+            files.delete(path)
     reach("after_delete", spark)
+    counts = seal.counts_if(published=visible)
     with progress.phase("confirm"):
         if decision is not None:
             bench.store.record_confirmation(
                 seal.batch_id,
                 decision.decision_id,
-                published_version=None if publication is Publication.NOT_PUBLISHED else published.version,
+                published_version=published.version if visible else None,
                 commit_version=published.version,
                 counts=counts,
             )
         reach("after_confirm", spark)
-        if publication is Publication.NOT_PUBLISHED:
-            files.delete(stage)
-        else:
-            files.delete(f"{stage}/{SEAL_FILE}")
+        files.delete(f"{seal.stage}/{SEAL_FILE}" if visible else seal.stage)
     return Finished(
         seal=seal,
         action=GateAction(published.metadata.get("action", decision.action if decision else "")),
         publication=publication,
-        decision_id=published.metadata.get("decision_id", ""),
         decision=decision,
         version=published.version,
         counts=counts,
-        again=published.again,
     )
 
 
@@ -163,7 +151,7 @@ def _decision_on_record(bench: Bench, seal: Seal, published: Published) -> GateD
         return bench.store.decision(decision_id)
     except RecordMissing:
         pass
-    if not all(bench.files.exists(f"{seal.target.path}/{seal.folder}/{unquote(file['path'])}") for file in seal.files):
+    if not all(map(bench.files.exists, seal.paths_of(ACCEPTED, QUARANTINED))):
         return None
     again = decide_batch(bench, seal)
     if again.decision_id != decision_id:
@@ -174,7 +162,7 @@ def _decision_on_record(bench: Bench, seal: Seal, published: Published) -> GateD
 
 def _commit_metadata(seal: Seal, decision: GateDecision) -> dict[str, Any]:
     """What the target's own history says of the batch."""
-    held = not decision.publishes
+    counts = seal.counts_if(published=decision.publishes)
     return {
         "lazaretto": 1,
         "batch_id": seal.batch_id,
@@ -185,12 +173,7 @@ def _commit_metadata(seal: Seal, decision: GateDecision) -> dict[str, Any]:
         "action": decision.action.value,
         "publication": decision.publication.value,
         "seal": seal.hash,
-        "counts": {
-            "input": seal.counts.input,
-            "accepted": 0 if held else seal.counts.accepted,
-            "quarantined": 0 if held else seal.counts.quarantined,
-            "held": seal.counts.input if held else 0,
-        },
+        "counts": counts.model_dump(),
         "source": {
             "name": seal.source.name,
             "table_id": seal.source.table_id,
@@ -199,13 +182,6 @@ def _commit_metadata(seal: Seal, decision: GateDecision) -> dict[str, Any]:
     }
 
 
-def open_seals(files: Files, target: str) -> list[Seal]:
-    """Batches of a target that were sealed and not finished, the oldest first."""
-    staged = (name for name in files.list(target) if name.startswith("lz-"))
-    texts = (files.read_text(f"{target}/{name}/{SEAL_FILE}") for name in staged)
-    return sorted((Seal.model_validate_json(text) for text in texts if text), key=lambda seal: seal.sealed_at)
-
-
 def roll_forward(bench: Bench, target: str, progress: Progress) -> list[Finished]:
     """Finish what earlier runs left open, before anything new is begun."""
-    return [finish(bench, seal, progress) for seal in open_seals(bench.files, target)]
+    return [finish(bench, seal, progress) for seal in seals_under(bench.files, target)]

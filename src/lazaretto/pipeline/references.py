@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lazaretto.config.secrets import resolve as resolve_secrets
+from lazaretto.config.secrets import revealed
 from lazaretto.model.lookup import Reference
 from lazaretto.pipeline.places import Places
 from lazaretto.spark.delta_log import DeltaLogs
@@ -24,7 +24,7 @@ class PinnedReferences:
     def read(self, reference: Reference) -> DataFrame:
         """The reference as of now, and for the rest of the batch."""
         if reference.table is None and reference.format != "delta":
-            options = {key: resolve_secrets(value).reveal() for key, value in reference.options.items()}
+            options = revealed(reference.options)
             return self._spark.read.format(reference.format).options(**options).load(str(reference.path))
         path = reference.path or self._places.located(self._spark, str(reference.table))
         logs = DeltaLogs(self._spark)

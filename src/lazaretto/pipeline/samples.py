@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from lazaretto.model.results import CheckResult, Sample
 from lazaretto.model.seal import QUARANTINED, Seal
@@ -23,7 +22,7 @@ def with_samples(spark: SparkSession, seal: Seal, results: tuple[CheckResult, ..
 
 
 def _samples(spark: SparkSession, seal: Seal) -> dict[tuple[str, str | None], tuple[Sample, ...]]:
-    files = [f"{seal.target.path}/{seal.folder}/{unquote(f['path'])}" for f in seal.files_of(QUARANTINED)]
+    files = seal.paths_of(QUARANTINED)
     if not files:
         return {}
     failure = "struct<rule_id:string,column_name:string,reason_code:string>"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lazaretto.checks import sql
-from lazaretto.config.secrets import resolve as resolve_secrets
+from lazaretto.config.secrets import revealed
 from lazaretto.model.errors import LazarettoError
 from lazaretto.model.fingerprint import sha256
 from lazaretto.model.seal import SealedSource
@@ -116,10 +116,10 @@ def _take_delta(
     sealed = SealedSource(
         name=source.name, kind="delta", table_id=facts.id, version=version, progress_app=app, path=path
     )
-    read = spark.read.format("delta").options(**_options(source))
+    read = spark.read.format("delta").options(**revealed(source.options))
     if suite.write is not WriteMode.APPEND or chosen.again or chosen.where or chosen.partition:
         # A slice, or a repetition on purpose, says nothing of how far the source was taken.
-        sealed = replace_progress(sealed, suite)
+        sealed = sealed.model_copy(update={"progress_app": None})
         return _located(read.option("versionAsOf", version).load(path), sealed)
     taken = logs.transaction_version(target, app) if logs.exists(target) else -1
     if taken < 0 and not reprocess and logs.exists(target):
@@ -130,11 +130,6 @@ def _take_delta(
         return _located(read.option("versionAsOf", version).load(path), sealed)
     sealed = sealed.model_copy(update={"since_version": taken})
     return _located(_appended_between(spark, path, source.name, taken, version), sealed)
-
-
-def replace_progress(sealed: SealedSource, suite: Suite) -> SealedSource:
-    """Leave the remembered progress alone."""
-    return sealed.model_copy(update={"progress_app": None})
 
 
 def _refuse_recreated(logs: DeltaLogs, suite: Suite, env: str | None, target: str, source: Source) -> None:
@@ -186,7 +181,7 @@ def _version_at(spark: SparkSession, path: str, as_of: str) -> int:
 
 def _take_files(spark: SparkSession, suite: Suite, source: Source, target: str, chosen: Slice) -> Taken:
     path = _anchored(str(source.path), suite)
-    reader = spark.read.format(source.format).options(**_options(source))
+    reader = spark.read.format(source.format).options(**revealed(source.options))
     if source.format in ("csv", "json"):
         reader = (
             reader.schema(f"{source.schema_}, _corrupt_record STRING")
@@ -195,7 +190,7 @@ def _take_files(spark: SparkSession, suite: Suite, source: Source, target: str, 
         )
     elif source.schema_:
         reader = reader.schema(source.schema_)
-    files = _listed(spark, path)
+    files = _listed(path)
     if suite.write is WriteMode.APPEND and not chosen.again:
         seen = taken_before(spark, target, suite)
         files = {name: mark for name, mark in files.items() if f"{name}|{mark}" not in seen}
@@ -206,7 +201,7 @@ def _take_files(spark: SparkSession, suite: Suite, source: Source, target: str, 
     return _located(reader.load(sorted(files)), sealed)
 
 
-def _listed(spark: SparkSession, path: str) -> dict[str, str]:
+def _listed(path: str) -> dict[str, str]:
     """Data files at a path with what tells a changed file: size and time of change."""
     if not is_local(path):
         raise SourceError(f"file sources are read from local folders only; put {path} behind a Delta table")
@@ -222,10 +217,6 @@ def _located(frame: DataFrame, sealed: SealedSource) -> Taken:
     """Remember which file a row came from, where Spark knows."""
     located = frame.selectExpr("*", f"_metadata.file_path AS {FILE_COLUMN}")
     return Taken(located, sealed, (FILE_COLUMN,), FILE_COLUMN)
-
-
-def _options(source: Source) -> dict[str, str]:
-    return {key: resolve_secrets(value).reveal() for key, value in source.options.items()}
 
 
 def _anchored(path: str, suite: Suite) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from lazaretto.checks import sql
 from lazaretto.model.seal import QUARANTINED, Seal
@@ -39,7 +38,7 @@ def append(spark: SparkSession, seal: Seal, records_path: str, *, stage: str | N
     ensure(spark, records_path)
     if appended(spark, seal, records_path):
         return rows
-    frame = staged_records(spark, seal, stage or f"{seal.target.path}/{seal.folder}")
+    frame = staged_records(spark, seal, stage)
     note = json.dumps({"batch_id": seal.batch_id, "run_id": seal.run_id, "asset": seal.target.asset, "rows": rows})
     with table_lock(spark, records_path):
         (
@@ -72,9 +71,9 @@ def record_id_sql(seal: Seal) -> str:
     return f"sha2(concat_ws('/', {sql.text(seal.batch_id)}, {place}, cast(_metadata.row_index as string)), 256)"
 
 
-def staged_records(spark: SparkSession, seal: Seal, stage: str) -> DataFrame:
+def staged_records(spark: SparkSession, seal: Seal, stage: str | None = None) -> DataFrame:
     """The quarantined rows of a staged batch in the shape of the table."""
-    paths = [f"{stage}/{unquote(file['path'])}" for file in seal.files_of(QUARANTINED)]
+    paths = seal.paths_of(QUARANTINED, stage=stage)
     staged = (
         spark.read.schema(", ".join(f"{column.name} {column.type}" for column in STAGED))
         # Exactly the sealed files: no globs, no partition columns guessed from folder names, and none that is

@@ -33,14 +33,20 @@ def hold(files: Files, seal: Seal, target_path: str, held_root: str, *, delete: 
 
 def held(files: Files, held_root: str) -> list[Seal]:
     """The batches held, by the time they were sealed."""
-    texts = (files.read_text(f"{held_root}/{folder}/{SEAL_FILE}") for folder in files.list(held_root))
+    return seals_under(files, held_root)
+
+
+def seals_under(files: Files, folder: str) -> list[Seal]:
+    """The sealed batches in a folder, the oldest first."""
+    names = (name for name in files.list(folder) if name.startswith("lz-"))
+    texts = (files.read_text(f"{folder}/{name}/{SEAL_FILE}") for name in names)
     return sorted((Seal.model_validate_json(text) for text in texts if text), key=lambda seal: seal.sealed_at)
 
 
 def _copy(files: Files, source: str, target: str, size: int) -> None:
-    if _size(files, target) == size:
+    if files.size(target) == size:
         return
-    if _size(files, source) != size:
+    if files.size(source) != size:
         raise StagedFilesLost(
             f"{source} is gone or damaged, so its batch cannot be held; restore it, or run with --again"
         )
@@ -48,11 +54,3 @@ def _copy(files: Files, source: str, target: str, size: int) -> None:
     if is_local(target):  # the original is deleted next: the copy has to be on disk, not on its way there
         with local(target).open("rb") as file:
             os.fsync(file.fileno())
-
-
-def _size(files: Files, path: str) -> int | None:
-    if not files.exists(path):
-        return None
-    if is_local(path):
-        return local(path).stat().st_size
-    return int(files._hadoop(path).getFileStatus(files._path(path)).getLen())

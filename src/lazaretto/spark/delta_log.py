@@ -50,9 +50,10 @@ class TableFacts:
             if key.startswith(CONSTRAINT)
         }
 
-    def physical(self, field: Mapping[str, Any]) -> str:
-        """The name a column has in the files."""
-        return str(field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]))
+
+def physical_name(field: Mapping[str, Any]) -> str:
+    """The name a column has in the files."""
+    return str(field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]))
 
 
 class DeltaLogs:
@@ -128,12 +129,6 @@ class DeltaLogs:
     def set_transaction(self, app_id: str, version: int) -> dict[str, Any]:
         """The action that records an application's progress."""
         return {"txn": {"appId": app_id, "version": version, "lastUpdated": int(time.time() * 1000)}}
-
-    def commit_metadata(self, path: str, version: int) -> dict[str, Any] | None:
-        """Our metadata in a commit, if it is still in the log."""
-        rows = self._spark.sql(f"DESCRIBE HISTORY delta.`{path}`").where(f"version = {version}").select("userMetadata")
-        found = rows.collect()
-        return json.loads(found[0][0]) if found and found[0][0] else None
 
     def _log(self, path: str) -> Any:
         return self._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, path)

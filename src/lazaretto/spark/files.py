@@ -49,6 +49,14 @@ class Files:
             return []
         return sorted(s.getPath().getName() for s in self._hadoop(path).listStatus(self._path(path)))
 
+    def size(self, path: str) -> int | None:
+        """Bytes of a file, or None if there is none."""
+        if not self.exists(path):
+            return None
+        if is_local(path):
+            return local(path).stat().st_size
+        return int(self._hadoop(path).getFileStatus(self._path(path)).getLen())
+
     def read_text(self, path: str) -> str | None:
         """The text of a small file, or None if there is none."""
         if is_local(path):

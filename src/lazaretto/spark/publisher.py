@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import unquote
 
 from lazaretto.model.errors import LazarettoError
 from lazaretto.model.seal import ACCEPTED, ROUTE, Seal
 from lazaretto.model.words import WriteMode
-from lazaretto.spark.delta_log import IDENTITY, DeltaLogs, TableFacts
+from lazaretto.spark.delta_log import IDENTITY, DeltaLogs, TableFacts, physical_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,10 +24,6 @@ LOCK_APP = "lazaretto:lock"
 
 class TargetChanged(LazarettoError):
     """The target is not the table the batch was staged for."""
-
-
-class NotPublishable(LazarettoError):
-    """The target has something that this way of publishing cannot do."""
 
 
 @dataclass(frozen=True)
@@ -169,23 +164,22 @@ class CopyPublisher(ZeroCopyPublisher):
         return None
 
     def _additions(self, transaction: Any, seal: Seal) -> list[Any]:
-        accepted = seal.files_of(ACCEPTED)
+        accepted = seal.paths_of(ACCEPTED)
         if not accepted:
             return []
         from pyspark.sql.types import StructType
 
         fields = json.loads(seal.target.table_schema)["fields"]
-        stage = f"{seal.target.path}/{seal.folder}"
-        staged = StructType.fromJson({"type": "struct", "fields": [_plain_field(field) for field in fields]})
-        rows = (
-            self._spark.read.schema(staged)
-            .option("basePath", f"{stage}/{ROUTE}={ACCEPTED}")
-            .parquet(*(f"{stage}/{unquote(file['path'])}" for file in accepted))
-        )
-        names = [
-            (field["metadata"].get("delta.columnMapping.physicalName", field["name"]), field["name"])
-            for field in fields
+        names = [(physical_name(field), field["name"]) for field in fields]
+        staged = [
+            {"name": physical, "type": field["type"], "nullable": True, "metadata": {}}
+            for (physical, _), field in zip(names, fields, strict=True)
         ]
+        rows = (
+            self._spark.read.schema(StructType.fromJson({"type": "struct", "fields": staged}))
+            .option("basePath", f"{seal.stage}/{ROUTE}={ACCEPTED}")
+            .parquet(*accepted)
+        )
         frame = rows.selectExpr(*(f"`{physical}` AS `{name}`" for physical, name in names))
         files = transaction.writeFiles(frame._jdf)
         return [files.apply(number) for number in range(files.size())]
@@ -204,8 +198,3 @@ def _for_the_target(file: dict[str, Any], seal: Seal) -> dict[str, Any]:
                 parsed[kind] = {k: v for k, v in parsed[kind].items() if not k.startswith("lz_")}
         added["stats"] = json.dumps(parsed)
     return added
-
-
-def _plain_field(field: dict[str, Any]) -> dict[str, Any]:
-    physical = field["metadata"].get("delta.columnMapping.physicalName", field["name"])
-    return {"name": physical, "type": field["type"], "nullable": True, "metadata": {}}
