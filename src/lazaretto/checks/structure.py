@@ -126,6 +126,39 @@ class BuiltInUnparseable(_BuiltIn):
         return "a row that can be parsed"
 
 
+class BuiltInSchemaId(_BuiltIn):
+    """Every framed message names a schema that the source knows."""
+
+    name: ClassVar[str] = "lz.schema_id"
+    default_on_fail: ClassVar[OnFail] = OnFail.BLOCK_PUBLICATION
+    example: ClassVar[str] = """
+        id: lz.schema_id
+        severity: high
+        on_fail: quarantine_records
+    """
+
+    def passes(self, site: Site) -> str:
+        return f"{site.value} IS NULL"
+
+    def expects(self) -> str:
+        return "a schema id that `source: {schemas: …}` knows"
+
+
+class BuiltInFile(_BuiltIn):
+    """A file drop is complete and what it says it is; asked before anybody reads it as data."""
+
+    name: ClassVar[str] = "lz.file"
+    judges_schema: ClassVar[bool] = True
+    default_on_fail: ClassVar[OnFail] = OnFail.QUARANTINE_BATCH
+    example: ClassVar[str] = """
+        id: lz.file
+        severity: critical
+    """
+
+    def expects(self) -> str:
+        return "a complete file that is what its header, trailer or manifest says, and that did not come before"
+
+
 class BuiltInCastable(_BuiltIn):
     """Every value fits the type of its column in the target."""
 
