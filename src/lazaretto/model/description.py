@@ -1,4 +1,4 @@
-"""What a check says of itself, as plain data: the one source of listings, docs and editor help."""
+"""What a check or transformation says of itself, as plain data: the one source of listings, docs and editor help."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import inspect
 import textwrap
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from lazaretto.model.correction import Transformation
 from lazaretto.model.rule import Rule
 
 
@@ -27,18 +29,30 @@ def describe(check: type[Rule]) -> dict[str, Any]:
     }
 
 
-def summary(check: type[Rule]) -> str:
-    """What the check demands: the first paragraph of its docstring."""
-    return " ".join(inspect.cleandoc(check.__doc__ or "").split("\n\n")[0].split())
+def describe_transformation(kind: type[Transformation]) -> dict[str, Any]:
+    """Name, summary, parameters and example of a transformation."""
+    return {
+        "name": kind.name,
+        "family": kind.family,
+        "summary": " ".join(inspect.cleandoc(kind.__doc__ or "").split()),
+        "note": kind.note,
+        "parameters": [_parameter(kind, name) for name in kind.parameters()],
+        "example": rule_example(kind),
+    }
 
 
-def rule_example(check: type[Rule]) -> str:
-    """The example as an entry of `rules:`."""
+def summary(kind: type[BaseModel]) -> str:
+    """What a check demands, or a transformation does: the first paragraph of its docstring."""
+    return " ".join(inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].split())
+
+
+def rule_example(check: type[Rule] | type[Transformation]) -> str:
+    """The example as an entry of `rules:` (or `transformations:`)."""
     body = textwrap.dedent(check.example).strip()
     return "- " + body.replace("\n", "\n  ") if body else ""
 
 
-def _parameter(check: type[Rule], name: str) -> dict[str, Any]:
+def _parameter(check: type[BaseModel], name: str) -> dict[str, Any]:
     field = check.model_fields[name]
     default = None if field.default is PydanticUndefined else field.default
     return {

@@ -30,6 +30,7 @@ _VERDICT_KEYS_OF_A_RULE = (
 )
 _VERDICT_KEYS_OF_A_SUITE = (
     "tier",
+    "consumers",
     "mode",
     "write",
     "key",

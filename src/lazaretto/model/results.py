@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from lazaretto.model.values import ThresholdField
 from lazaretto.model.words import (
     CheckStatus,
+    Consumers,
     Dimension,
     GateAction,
     Mode,
@@ -110,6 +111,7 @@ class GateContext(_Frozen):
     scope: Scope
     owner: str
     tier: Tier
+    consumers: Consumers = Consumers.NORMAL
     mode: Mode = Mode.QUARANTINE
     write: WriteMode = WriteMode.APPEND
     certify_below: ThresholdField
@@ -120,6 +122,10 @@ class GateContext(_Frozen):
     """Rows with any failure, warned ones included; rows that only break an observed rule do not count."""
     rows_quarantined: int
     """Rows routed to quarantine (or dead letter) at staging."""
+    rows_with_errors: int | None = None
+    """Rows with a failure that is more than a warning; None where nobody counted."""
+    rows_with_warnings: int | None = None
+    """Rows with a warning, whether they have more than that or not."""
     expected: tuple[tuple[str, str | None], ...]
     """(rule id, column) of every result that has to be there."""
     key: tuple[str, ...] = ()
@@ -129,7 +135,8 @@ class GateContext(_Frozen):
     null_keys: int | None = None
     """Rows to be accepted whose key is NULL; None where the suite has no key. Rejected rows do not count."""
     duplicate_keys: int | None = None
-    """Rows to be accepted that share their key with another one; None where the suite has no key."""
+    """Rows to be accepted that share their key with another one; None where the suite has no key, and where no row
+    was set aside: then nobody has to find his place again."""
     missing_references: tuple[str, ...] = ()
     """Reference tables that could not be read."""
     schema_incompatible: str | None = None

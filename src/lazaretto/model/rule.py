@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -108,6 +108,8 @@ class Rule(BaseModel):
     """Code for grouping failures; the check's name if left out."""
     owner: str | None = None
     """Who answers for the rule; the suite's owner if left out."""
+    recycled: Literal["judge", "skip"] = "judge"
+    """skip: the rule does not judge corrected records (it makes sense on what comes from the source only)."""
     tags: tuple[str, ...] = ()
     """Free labels."""
     metadata: dict[str, str] = Field(default_factory=dict)

@@ -37,6 +37,12 @@ class RunResult(BaseModel):
     """How long each phase took."""
     rolled_forward: tuple[str, ...] = ()
     """Batches that earlier runs had left open and this one finished."""
+    recycled: tuple[str, ...] = ()
+    """Batches of corrected records that went first (`recycle: {at_start: true}`)."""
+    foreign_changes: tuple[str, ...] = ()
+    """What others did to the asset's rows since our last commit there (RESTORE, DELETE …), in sentences."""
+    corrected: int | None = None
+    """Records that corrections mended at the end of the run; None where none were tried."""
     exit_code: int = 0
 
     @property

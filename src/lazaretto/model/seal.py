@@ -16,12 +16,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lazaretto.model.results import Counts
 from lazaretto.model.values import ThresholdField
-from lazaretto.model.words import Dimension, Mode, OnError, OnFail, Severity, Tier, WriteMode
+from lazaretto.model.words import Consumers, Dimension, Mode, OnError, OnFail, Severity, Tier, WriteMode
 
 ROUTE = "lz_route"
 ACCEPTED = "accepted"
 QUARANTINED = "quarantined"
+PAYLOAD = "lz_payload"
+"""Column of staged quarantined rows: the row itself."""
+REJECT = "lz_reject"
+"""Column of staged quarantined rows: why it is there and all else that is known of it."""
 SEAL_FILE = "seal.json"
+RECYCLE: Literal["recycle"] = "recycle"
+"""Kind of a source that is a batch of the outbox: corrected records on their way back."""
 
 
 class _Frozen(BaseModel):
@@ -68,11 +74,34 @@ class SealedTarget(_Frozen):
     partition_columns: tuple[str, ...]
 
 
+class SealedMark(_Frozen):
+    """How far one part of a source was taken: by one number under an application id, in the target's log."""
+
+    app: str
+    since: int
+    """Where the batch begins; -1: at the beginning. Another number in the log means that somebody else went on."""
+    until: int
+
+
+class SealedStream(_Frozen):
+    """The stretch of a stream that a micro-batch is."""
+
+    query_id: str
+    batch: int
+    """Spark's number of the micro-batch."""
+    start: str | None
+    """The source's offset before it, as Spark writes it; None: the beginning."""
+    end: str
+    shown: str
+    """The stretch for a person."""
+    marks: tuple[SealedMark, ...]
+
+
 class SealedSource(_Frozen):
     """What was taken from where."""
 
     name: str
-    kind: Literal["delta", "files", "frame"]
+    kind: Literal["delta", "files", "frame", "kafka", "landing", "recycle"]
     path: str | None = None
     table_id: str | None = None
     since_version: int | None = None
@@ -83,15 +112,21 @@ class SealedSource(_Frozen):
     """Application id under which the target's log remembers how far this source was taken."""
     suite_app: str | None = None
     """Application id under which the target's log remembers that the suite took a Delta source at all."""
+    stream: SealedStream | None = None
+    """Where the batch is one of a stream."""
     files: tuple[str, ...] = ()
     references: dict[str, str] = Field(default_factory=dict)
     """Reference tables and the version each was pinned to."""
 
     def words(self) -> str:
         """The input for a person: name and version."""
+        if self.stream is not None:
+            return f"{self.name} {self.stream.shown}"
         if self.kind == "delta":
             since = f" after version {self.since_version}" if self.since_version is not None else ""
             return f"{self.name} version {self.version}{since}"
+        if self.kind == RECYCLE:
+            return f"corrected records, {self.name} version {self.version}"
         return f"{self.name} ({len(self.files)} files)" if self.kind == "files" else self.name
 
 
@@ -109,6 +144,7 @@ class Seal(_Frozen):
     environment: str | None
     rule_set_fingerprint: str
     tier: Tier
+    consumers: Consumers = Consumers.NORMAL
     mode: Mode
     write: WriteMode
     replaces: tuple[dict[str, str | None], ...] = ()
@@ -132,6 +168,10 @@ class Seal(_Frozen):
     """Rows that broke some rule, or on which some rule broke; rules that are only observed do not count."""
     rows_marked: int
     """Rows with any bit set, observed rules included: where they are more than the rejects, accepted rows have some."""
+    rows_with_errors: int | None = None
+    """Rows that have `_errors`; None where nobody counted."""
+    rows_with_warnings: int | None = None
+    """Rows that have `_warnings`, whether they have `_errors` as well or not."""
     incompatible: str | None = None
     """Why the rows cannot go to the target at all."""
     null_keys: int | None = None
@@ -139,11 +179,18 @@ class Seal(_Frozen):
     payload: str = "inline"
     publisher: Literal["zero_copy", "copy"] = "zero_copy"
     metadata: dict[str, str] = Field(default_factory=dict)
+    user: str = ""
+    """Who ran it, as the operating system says: not the one to release it."""
     sealed_at: datetime
 
     def text(self) -> str:
         """The file's content."""
         return self.model_dump_json()
+
+    @property
+    def recycled(self) -> bool:
+        """Whether its rows are corrected records: no new input, and rates of a whole batch do not apply."""
+        return self.source.kind == RECYCLE
 
     @property
     def hash(self) -> str:
@@ -167,6 +214,11 @@ class Seal(_Frozen):
     def counts_if(self, *, published: bool) -> Counts:
         """Where the rows are once the decision is carried out: as routed, or held together."""
         return self.counts if published else Counts(input=self.counts.input, held=self.counts.input)
+
+    @property
+    def rows_set_aside(self) -> int:
+        """Rows that do not go to the target even if the batch does."""
+        return self.counts.quarantined + self.counts.dead_lettered
 
     @property
     def words(self) -> int:

@@ -9,14 +9,18 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
 from lazaretto.model import catalogue
+from lazaretto.model.landing import Landing
 from lazaretto.model.rule import RESERVED_PREFIX, Rule
+from lazaretto.model.stream import StreamSettings
 from lazaretto.model.values import Location, RateField, Threshold, parse_rate
-from lazaretto.model.words import Mode, OnNewColumn, Tier, WriteMode
+from lazaretto.model.words import Consumers, Mode, OnNewColumn, Tier, WriteMode
 
 _SUITE_ID = re.compile(r"\A[A-Za-z0-9][A-Za-z0-9_.\-]*\Z")
 _TABLE = re.compile(r"\A[^\s./]+(\.[^\s./]+){1,2}\Z")
 
-OperationalColumn = Literal["run_id", "batch_id", "loaded_at", "suite_version", "file"]
+OperationalColumn = Literal[
+    "run_id", "batch_id", "loaded_at", "suite_version", "file", "reprocessed", "attempt", "original_run_id"
+]
 
 
 class Source(BaseModel):
@@ -32,6 +36,10 @@ class Source(BaseModel):
     """Folder or file, instead of a table name."""
     schema_: str | None = Field(default=None, alias="schema")
     """Columns and types as in SQL: `txn_id STRING, amount DECIMAL(18,2)`."""
+    schemas: dict[str, str] = Field(default_factory=dict)
+    """For framed Kafka messages (a zero byte, then a schema id): id → columns and types of that version."""
+    landing: Landing = Landing()
+    """For a landing folder: how a file shows that it is complete, and what it says of itself."""
     options: dict[str, str] = Field(default_factory=dict)
     """Options for Spark's reader; secrets as ${secret:scope/key}."""
 
@@ -43,6 +51,8 @@ class Source(BaseModel):
             raise ValueError("a source needs a `table` or a `path`")
         if self.format in ("csv", "json") and self.schema_ is None:
             raise ValueError(f"a {self.format} source needs its `schema` declared, e.g. schema: id STRING, amount INT")
+        if self.schemas and (self.format != "kafka" or not all(key.isdigit() for key in self.schemas)):
+            raise ValueError("`schemas` is for Kafka, and its keys are the numbers of schemas")
         return self
 
     @property
@@ -75,6 +85,21 @@ class Payload(BaseModel):
         if self.policy == "encrypted" and not self.key:
             raise ValueError("`policy: encrypted` needs a `key` such as ${secret:quarantine/key}")
         return self
+
+
+class Recycle(BaseModel):
+    """When corrected records go back through the front door, and how often."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    at_start: bool = False
+    """At the start of each run, before it takes what is new."""
+    between_batches: bool = False
+    """Between the batches of a stream."""
+    max_attempts: int = Field(default=3, ge=1)
+    """After so many attempts only a person can send a record again, no automatic correction."""
+    limit: int | None = Field(default=None, ge=1)
+    """At most so many records in one batch."""
 
 
 class Target(BaseModel):
@@ -119,10 +144,14 @@ class Suite(BaseModel):
     """Where in the lake the asset stands."""
     tier: Tier = Tier.STANDARD
     """How much is at stake: exploratory, standard or regulatory."""
+    consumers: Consumers = Consumers.NORMAL
+    """How much depends on those who read the asset: normal, important or critical."""
     description: str = ""
     """What the asset is, for whoever reads the suite."""
     source: Source | None = None
     """Where the rows come from."""
+    stream: StreamSettings = StreamSettings()
+    """How `lazaretto stream` takes the source: every, limit, limit_bytes, on_block, compact_every, retries."""
     path: str | None = None
     """Folder of the asset, where it is not under the lake root."""
     write: WriteMode = WriteMode.APPEND
@@ -156,7 +185,12 @@ class Suite(BaseModel):
     on_new_column: OnNewColumn = OnNewColumn.FAIL
     """What to do with a source column the asset does not know: add, ignore or fail."""
     operational_metadata: dict[str, OperationalColumn] = Field(default_factory=dict)
-    """Columns to add to the asset: name → run_id, batch_id, loaded_at, suite_version or file."""
+    """Columns to add to the asset: name → run_id, batch_id, loaded_at, suite_version, file, reprocessed, attempt or
+    original_run_id. The last three tell recycled rows from others."""
+    recycle: Recycle = Recycle()
+    """When corrected records are sent back, and how often."""
+    corrections: Literal["on_command", "after_quarantine"] = "on_command"
+    """When the project's corrections are tried: by `lazaretto correct` only, or also at the end of each run."""
     metadata: dict[str, str] = Field(default_factory=dict)
     """Free key-value pairs."""
     extends: tuple[str, ...] = ()

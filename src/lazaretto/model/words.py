@@ -103,6 +103,14 @@ class Tier(Word):
     REGULATORY = "regulatory"
 
 
+class Consumers(Word):
+    """How much depends on those who read an asset; an input of the policy."""
+
+    NORMAL = "normal"
+    IMPORTANT = "important"
+    CRITICAL = "critical"
+
+
 class Mode(Word):
     """Where bad rows go: out of the target, or into it with their faults attached."""
 
@@ -158,6 +166,11 @@ class GateAction(Word):
     QUARANTINE_BATCH = "QUARANTINE_BATCH"
     BLOCK_PUBLICATION = "BLOCK_PUBLICATION"
     FAIL_CLOSED = "FAIL_CLOSED"
+
+    @property
+    def rank(self) -> int:
+        """0 for PASS up to 7 for FAIL_CLOSED: the members stand from mild to severe."""
+        return list(GateAction).index(self)
 
 
 class Publication(Word):

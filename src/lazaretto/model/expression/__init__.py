@@ -16,16 +16,19 @@ from .problem import ExpressionProblem
 from .screen import token_problems
 from .tree import tree_columns, tree_problems
 
-__all__ = ["MAX_LENGTH", "ExpressionProblem", "SqlExpression", "canonical", "columns_of", "problems_of"]
+__all__ = ["MAX_LENGTH", "ExpressionProblem", "SqlExpression", "SqlValue", "canonical", "columns_of", "problems_of"]
 
 
-def problems_of(text: str) -> tuple[ExpressionProblem, ...]:
-    """Why the expression is refused, in order of appearance; empty if it is allowed. Never raises."""
+def problems_of(text: str, *, condition: bool = True) -> tuple[ExpressionProblem, ...]:
+    """Why the expression is refused, in order of appearance; empty if it is allowed. Never raises.
+
+    With `condition=False` it need not be true or false: any value will do.
+    """
     found = tuple(character_problems(text))
     if found:
         return found
     tokens = tokenize(text)
-    found = tuple(token_problems(tokens)) or tree_problems(text, tokens)
+    found = tuple(token_problems(tokens)) or tree_problems(text, tokens, condition=condition)
     return tuple({problem.message: problem for problem in reversed(found)}.values())[::-1]
 
 
@@ -40,8 +43,8 @@ def columns_of(text: str) -> tuple[tuple[str, ...], ...]:
     return tree_columns(text, tokens)
 
 
-def _checked(text: str) -> str:
-    problems = problems_of(text)
+def _checked(text: str, *, condition: bool = True) -> str:
+    problems = problems_of(text, condition=condition)
     if problems:
         raise ValueError("; ".join(str(problem) for problem in problems))
     return text
@@ -49,3 +52,6 @@ def _checked(text: str) -> str:
 
 SqlExpression = Annotated[str, AfterValidator(_checked)]
 """A string that has passed the guard; pydantic reports the problems otherwise."""
+
+SqlValue = Annotated[str, AfterValidator(lambda text: _checked(text, condition=False))]
+"""The same for an expression that gives a value of any type."""

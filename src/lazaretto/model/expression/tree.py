@@ -67,12 +67,12 @@ _NODE_PROBLEMS: dict[str, tuple[str, str | None]] = {
 }
 
 
-def tree_problems(text: str, tokens: Sequence[Token]) -> tuple[ExpressionProblem, ...]:
+def tree_problems(text: str, tokens: Sequence[Token], *, condition: bool = True) -> tuple[ExpressionProblem, ...]:
     """Problems of grammar. The tokens must have passed the screen."""
     parsed = _parse(text, tokens)
     if isinstance(parsed, ExpressionProblem):
         return (parsed,)
-    return tuple(_node_problems(parsed))
+    return tuple(_node_problems(parsed)) + (tuple(_result_problems(parsed)) if condition else ())
 
 
 def tree_columns(text: str, tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
@@ -186,7 +186,6 @@ def _node_problems(root: exp.Expr) -> Iterator[ExpressionProblem]:
             None,
             "split it up",
         )
-    yield from _result_problems(root)
 
 
 def _unknown(kind: str) -> str:
