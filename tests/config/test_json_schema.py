@@ -41,7 +41,9 @@ def _as_json(value: Any) -> Any:
 
 
 def test_every_example_of_the_catalogue(validator: Draft202012Validator) -> None:
-    for check in (check for check in catalogue.all_checks() if check.example):
+    # Those that are shipped: tests of a project's own checks may have added theirs after the schema was made.
+    shipped = (check for check in catalogue.all_checks() if check.__module__.startswith("lazaretto.checks."))
+    for check in (check for check in shipped if check.example):
         lines = "\n  ".join(rule_example(check).splitlines())
         errors = [error.message for error in validator.iter_errors(data_of(f"{HEAD}rules:\n  {lines}\n"))]
         assert not errors, (check.name, errors)
@@ -107,7 +109,9 @@ def test_files_of_entities(validator: Draft202012Validator) -> None:
 
 def test_it_is_documented() -> None:
     definitions = json_schema()["$defs"]
-    for check in (check for check in catalogue.all_checks() if check.example):
+    # Those that are shipped: tests of a project's own checks may have added theirs after the schema was made.
+    shipped = (check for check in catalogue.all_checks() if check.__module__.startswith("lazaretto.checks."))
+    for check in (check for check in shipped if check.example):
         described = definitions[f"check.{check.name}"]
         assert described["description"]
         for key in check.parameters():

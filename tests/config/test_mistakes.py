@@ -78,6 +78,7 @@ def test_every_code_of_the_catalogue_is_reached() -> None:
         codes.NO_SUITES,
         codes.IN_THE_WAY,
         codes.SEVERAL_SUITES,
+        codes.NO_POLICY,
     }
     errors = {entry.code for entry in codes.catalogue() if entry.level is codes.Level.ERROR}
     assert errors - elsewhere == {code for _, _, code in promised()}

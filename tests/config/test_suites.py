@@ -278,3 +278,17 @@ def test_no_rule_is_a_traceback(tmp_path: Path, rule: dict[str, object], check: 
     path.write_text(json.dumps(suite), encoding="utf-8")
     result = load_suites(path)
     assert result.suites or result.errors
+
+
+def test_a_suite_with_a_mistake_is_not_run_as_it_was_probably_meant(tmp_path: Path) -> None:
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "lazaretto.yml").write_text("project: test\n")
+    suite = (
+        "suite: {}\nversion: 1.0.0\nasset: a.b\nowner: x\nrules:\n  - {{id: r, check: {}, column: amount, min: 0}}\n"
+    )
+    (tmp_path / "suites" / "sound.yml").write_text(suite.format("sound", "range"))
+    (tmp_path / "suites" / "guessed.yml").write_text(suite.format("guessed", "rnage"))
+    assert [s.suite for s in load_suites(None, None, tmp_path).suites] == ["sound"]
+    assert suite_named("sound", None, tmp_path).suite == "sound"
+    with pytest.raises(ConfigError, match="rnage"):
+        suite_named("guessed", None, tmp_path)

@@ -1,7 +1,8 @@
 """Every mistake a configuration can have, in one place: the code, what it means, and what to do.
 
 Codes are stable: a code is never given another meaning, and a retired one is not used again.
-001-019 the file, 020-029 the project around it, 030-039 presets, 040-069 keys and values, 101-: warnings.
+001-019 the file, 020-029 the project around it, 030-039 presets, 040-059 keys and values, 060-069 policies,
+070-079 corrections, 101-: warnings.
 """
 
 from __future__ import annotations
@@ -209,6 +210,41 @@ BAD_ENTITIES = _entry(
 )
 SEVERAL_SUITES = _entry(53, "Which suite?", "Exactly one was expected; say which by its name.")
 
+# Policies
+NO_POLICY = _entry(60, "Unknown policy", "`policy: NAME` of lazaretto.yml reads policies/NAME.yml of the project.")
+UNREACHABLE_ROW = _entry(
+    61,
+    "A row of a policy that never decides",
+    "The first row that fits decides, and rows above take all its cases; or no such case can occur. Move it up, or "
+    "remove it.",
+)
+
+# Corrections
+UNKNOWN_TRANSFORMATION = _entry(
+    70, "Unknown transformation", "docs/corrections.md lists all, with an example each. Correct the name."
+)
+DUPLICATE_CORRECTION = _entry(
+    71,
+    "Two corrections with one id",
+    "What a correction did is counted by its id, so it must be unique in the project.",
+)
+UNKNOWN_RULE = _entry(
+    72,
+    "A correction for a rule that does not exist",
+    "No record will ever have broken it. Name a rule of the suite that guards the asset, or a built-in one.",
+)
+UNKNOWN_ASSET = _entry(
+    73,
+    "A correction for a table that no suite guards",
+    "Records of that table never come into the quarantine. Correct `asset`, or write the suite.",
+)
+SHADOWED_CORRECTION = _entry(
+    74,
+    "A correction that is never reached",
+    "Of several corrections for one broken rule the first that can be applied wins; an earlier one has all records of "
+    "this one and does the same with them.",
+)
+
 # Legal, but suspicious
 SAME_RULE = _entry(101, "Two rules say the same", "Each failing row is reported twice. Remove one of the rules.")
 ONE_VALUE = _entry(
@@ -244,6 +280,18 @@ CONSTANT_WHERE = _entry(
 )
 MIXED_BOUNDS = _entry(
     109, "Bounds of two kinds", "One bound is a number and the other text, so they are compared in two ways."
+)
+
+SILENT_POLICY = _entry(
+    110,
+    "A policy that does not know every case",
+    "Where no row fits, the asset is closed (FAIL_CLOSED). If that is meant, say so in a last row.",
+)
+MILDER_FOR_WORSE = _entry(
+    111,
+    "Milder for something worse",
+    "The policy does less about a case than about another one that is better by its severity, status, tier or "
+    "consumers. Mostly the order of the rows is to blame.",
 )
 
 

@@ -1,4 +1,4 @@
-"""JSON Schema of suite and project files, derived from the catalogue and the models, for editors.
+"""JSON Schema of suite, correction and project files, derived from the catalogue and the models, for editors.
 
 It says a little less than the loader knows: what needs SQL, other files or two keys at once is left to
 `lazaretto validate`. What it refuses, the loader refuses too.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import lazaretto.checks  # noqa: F401 - fills the catalogue
+import lazaretto.checks
+import lazaretto.transformations  # noqa: F401 - like the checks, it fills its list
 from lazaretto.config.project import Project
 from lazaretto.config.shaping import keys_of
 from lazaretto.model import catalogue
+from lazaretto.model.correction import Correction, CorrectionSet, Transformation, all_transformations
 from lazaretto.model.description import summary
 from lazaretto.model.rule import RESERVED_PREFIX, Rule
 from lazaretto.model.suite import Suite
@@ -71,24 +73,93 @@ def project_schema() -> Schema:
     }
 
 
+def corrections_schema() -> Schema:
+    """The schema of correction files: one dataset, or one source system with several entities."""
+    kinds = all_transformations()
+    definitions: Schema = {"variable": _VARIABLE}
+    for kind in kinds:
+        own = _keys(kind, definitions) | {"transform": {"const": kind.name, "description": summary(kind)}}
+        definitions[f"transformation.{kind.name}"] = {
+            "title": kind.name,
+            "description": summary(kind),
+            "type": "object",
+            "properties": own,
+            "required": [key for key, field in keys_of(kind).items() if field.is_required()],
+            "additionalProperties": False,
+        }
+    named = {
+        "description": _doc(Transformation, "transform"),
+        "enum": [kind.name for kind in kinds],
+        "markdownEnumDescriptions": [summary(kind) for kind in kinds],
+    }
+    definitions["transformation"] = {
+        "type": "object",
+        "required": ["transform"],
+        "properties": {"transform": named},
+        "allOf": [
+            {
+                "if": {"properties": {"transform": {"const": kind.name}}, "required": ["transform"]},
+                "then": {"$ref": f"#/$defs/transformation.{kind.name}"},
+            }
+            for kind in kinds
+        ],
+    }
+    correction = _keys(Correction, definitions)
+    correction["transformations"] = {
+        "type": "array",
+        "minItems": 1,
+        "items": {"$ref": "#/$defs/transformation"},
+        "description": _doc(Correction, "transformations"),
+    }
+    definitions["correction"] = {"type": "object", "properties": correction, "additionalProperties": False}
+    keys = _keys(CorrectionSet, definitions)
+    keys["corrections"] = {
+        "type": "array",
+        "items": {"$ref": "#/$defs/correction"},
+        "description": _doc(CorrectionSet, "corrections"),
+    }
+    keys["extends"] = {"anyOf": [{"type": "string"}, keys["extends"]], "description": _doc(CorrectionSet, "extends")}
+    one = {"items": {"required": ["id", "match", "transformations"]}, "minItems": 1}
+    complete = {
+        "required": [key for key, field in keys_of(CorrectionSet).items() if field.is_required()],
+        "properties": {"corrections": one},
+    }
+    definitions |= _shapes(keys, complete, one="corrections_file", unshared=("entity",))
+    return {
+        "$schema": DRAFT,
+        "title": "Lazaretto corrections",
+        "description": "What to try on rejected records of a table, or those of one source system by entity.",
+        "type": "object",
+        "if": {"required": ["entities"]},
+        "then": {"$ref": "#/$defs/entities_file"},
+        "else": {"$ref": "#/$defs/corrections_file"},
+        "$defs": definitions,
+    }
+
+
 def _files(suite_keys: Schema) -> Schema:
-    """The two shapes of a suite file. What a preset may bring is required only where none is extended."""
+    """The two shapes of a suite file."""
     required = [key for key, field in keys_of(Suite).items() if field.is_required()]
     complete = {
         "required": required,
         "properties": {"rules": {"items": {"$ref": "#/$defs/complete_rule"}, "minItems": 1}},
     }
-    shared = {key: schema for key, schema in suite_keys.items() if key not in ("suite", "entity")}
+    return _shapes(suite_keys, complete, one="suite_file", unshared=("suite", "entity"))
+
+
+def _shapes(keys: Schema, complete: Schema, *, one: str, unshared: tuple[str, ...]) -> Schema:
+    """The two shapes of a file. What a preset may bring is required only where none is extended."""
+    shared = {key: schema for key, schema in keys.items() if key not in unshared}
     entities = {
         "description": "The entities of the source system: name → suite, with the shared keys merged in.",
         "type": "object",
         "minProperties": 1,
-        "additionalProperties": {"type": "object", "properties": suite_keys, "additionalProperties": False},
+        "additionalProperties": {"type": "object", "properties": keys, "additionalProperties": False},
     }
     return {
-        "suite_file": {
+        one: {
             "type": "object",
-            "properties": suite_keys,
+            "properties": keys,
             "additionalProperties": False,
             "if": {"required": ["extends"]},
             "else": complete,
@@ -161,7 +232,7 @@ def _check(check: type[Rule], definitions: Schema) -> Schema:
 
 def _keys(model: Any, definitions: Schema) -> Schema:
     """Schemas of a model's keys; the models inside it go to the definitions."""
-    fields = set(keys_of(model)) - {"rules"}  # rules are described check by check
+    fields = set(keys_of(model)) - {"rules", "corrections", "transformations"}  # described kind by kind
     whole: Schema = model.model_json_schema(by_alias=True, mode="validation")
     inner: Schema = whole.get("$defs", {})
     keys: Schema = {}

@@ -13,6 +13,9 @@ from lazaretto.model.catalogue import nearest
 
 SUFFIXES = (".yml", ".yaml")
 
+_BY_ID = ("rules", "corrections")
+"""Lists that are merged entry by entry."""
+
 
 def confined(path: Path, root: Path) -> bool:
     """Whether a path lies in a folder after all links are resolved."""
@@ -121,7 +124,7 @@ def merge(base: Node, own: Node, *, top: bool = True) -> Node:
     entries = dict(base.entries)
     for key, child in own.entries.items():
         below = entries.get(key)
-        if below is not None and top and key == "rules" and below.is_list and child.is_list:
+        if below is not None and top and key in _BY_ID and below.is_list and child.is_list:
             entries[key] = _merge_rules(below, child)
         elif below is not None and below.is_mapping and child.is_mapping:
             entries[key] = merge(below, child, top=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -17,12 +18,15 @@ from lazaretto.config.yaml_reader import read_file
 from lazaretto.config.yaml_tree import Node
 from lazaretto.config.yaml_tree import Path as TreePath
 from lazaretto.model.catalogue import nearest
-from lazaretto.model.units import SizeField
+from lazaretto.model.units import DurationField, SizeField
 from lazaretto.model.values import Location
 
 FILE = "lazaretto.yml"
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*\Z")
+
+
+TableName = Annotated[str, Field(pattern=r"^[^\s./]+(\.[^\s./]+){1,2}$")]
 
 
 class Tables(BaseModel):
@@ -34,6 +38,39 @@ class Tables(BaseModel):
     """Schema of the quarantine tables (`quarantine.records`, `quarantine.outbox`, …)."""
     archive: str | None = None
     """Folder of the archive, where it is not beside the other tables."""
+
+
+class Tokens(BaseModel):
+    """How tokens are verified that say who somebody is (LAZARETTO_TOKEN)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    key: str | None = None
+    """The key they are signed with (HS256), as ${secret:scope/key}; at least 32 characters."""
+    issuer: str | None = None
+    """Who has to have issued them (`iss`)."""
+
+
+class Exports(BaseModel):
+    """Delta tables that every run adds to when it ends; what is not named is exported on demand only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    checks: TableName | None = None
+    """Table for the rules of the suite, as schema.table."""
+    metrics: TableName | None = None
+    """Table for the summary metrics of the batch, as schema.table."""
+
+
+class Retention(BaseModel):
+    """How long quarantined records stay where they are worked on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    closed_after: DurationField = timedelta(days=90)
+    """Age from which recovered and rejected records go to the archive."""
+    open_after: DurationField | None = None
+    """Age from which open records go there too; left out: never."""
 
 
 class Project(BaseModel):
@@ -49,12 +86,24 @@ class Project(BaseModel):
     """URL of the control store: sqlite:///FILE or postgresql+psycopg://…; secrets as ${secret:scope/key}."""
     catalog: str | None = None
     """Set it and table names go to Spark's catalog as they are, instead of to folders under `lake`."""
+    checkpoints: str | None = None
+    """Folder (or URL) of the checkpoints of streams, one for each suite and source; else beside the quarantine."""
     tables: Tables = Tables()
     """Names of Lazaretto's own tables."""
+    exports: Exports = Exports()
+    """Delta tables that every run adds its checks and summary metrics to."""
+    retention: Retention = Retention()
+    """When `lazaretto retention` moves quarantined records to the archive."""
+    may_see: tuple[str, ...] = ()
+    """Users of the operating system who may ask for sensitive values of quarantined records (`--reveal`)."""
     broadcast_below: SizeField = 64 * 2**20
     """Reference tables up to this size are sent to every worker instead of being shuffled."""
     policy: str | None = None
     """Name of the policy (policies/NAME.yml) that decides about publication."""
+    reject_reasons: tuple[str, ...] = ("DUPLICATE", "INVALID_AT_SOURCE", "NOT_NEEDED", "TEST_DATA")
+    """Codes one of which has to be given when a quarantined record is rejected for good."""
+    tokens: Tokens = Tokens()
+    """How tokens are verified that say who approves."""
     alerts: dict[str, Any] = Field(default_factory=dict)
     """Where alerts go; secrets as ${secret:scope/key}."""
     environments: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -84,6 +133,21 @@ class Project(BaseModel):
     def lake_root(self) -> str:
         """The lake as an absolute path or URL."""
         return self.lake if "://" in self.lake else str((self.folder / self.lake).resolve())
+
+    @property
+    def archive_root(self) -> str:
+        """Folder of the archive."""
+        place = self.tables.archive
+        if place is None:
+            return f"{self.lake_root}/{self.tables.schema_}/archive"
+        return place if "://" in place else str((self.folder / place).resolve())
+
+    @property
+    def checkpoints_root(self) -> str:
+        """Folder of the checkpoints, absolute."""
+        if self.checkpoints is None:
+            return f"{self.lake_root}/{self.tables.schema_}/checkpoints"
+        return self.checkpoints if "://" in self.checkpoints else str((self.folder / self.checkpoints).resolve())
 
     @property
     def store_url(self) -> str:
@@ -168,7 +232,7 @@ def _variables(environments: Node | None, env: str, node: Node, problems: Proble
 
 def _substituted(node: Node, variables: Variables | None, env: str | None, problems: Problems) -> Node:
     def secret_allowed(path: TreePath) -> bool:
-        return path[0] in ("store", "alerts")
+        return path[0] in ("store", "alerts") or path == ("tokens", "key")
 
     substitution = Substitution(
         variables or {}, problems, environment=env, secret_allowed=secret_allowed, lenient=variables is None

@@ -13,11 +13,13 @@ from lazaretto.config.problems import Problems
 _FILES = {
     "lazaretto.yml": "lazaretto.yml",
     "suites/transactions.yml": "transactions.yml",
+    "corrections/transactions.yml": "corrections.yml",
     "presets/common.yml": "common.yml",
     "checks/weekday.py": "weekday.py.txt",  # not named .py here: it is text of ours, not code of ours
     ".gitignore": "gitignore",
 }
 SUITE_SCHEMA = ".lazaretto/suite.schema.json"
+CORRECTIONS_SCHEMA = ".lazaretto/corrections.schema.json"
 PROJECT_SCHEMA = ".lazaretto/project.schema.json"
 
 
@@ -33,11 +35,15 @@ def init(directory: str | Path) -> tuple[Path, ...]:
 
 def write_schemas(folder: Path) -> tuple[Path, ...]:
     """Write the schemas that editors read; the project's own checks are in them."""
-    from lazaretto.config.json_schema import json_schema, project_schema
+    from lazaretto.config.json_schema import corrections_schema, json_schema, project_schema
     from lazaretto.config.own_checks import load_checks
 
     load_checks(folder.absolute(), Problems())  # what is wrong with a check is for `validate` to say
-    schemas = {SUITE_SCHEMA: json_schema(), PROJECT_SCHEMA: project_schema()}
+    schemas = {
+        SUITE_SCHEMA: json_schema(),
+        CORRECTIONS_SCHEMA: corrections_schema(),
+        PROJECT_SCHEMA: project_schema(),
+    }
     return tuple(_write(folder / target, json.dumps(schema, indent=1) + "\n") for target, schema in schemas.items())
 
 

@@ -9,9 +9,13 @@ from pathlib import Path, PurePath
 
 from lazaretto.config import codes
 from lazaretto.config.codes import Level
+from lazaretto.config.corrections import FOLDER as CORRECTIONS
+from lazaretto.config.corrections import WrittenCorrections, datasets_in, rule_ids
 from lazaretto.config.entities import suites_in
 from lazaretto.config.lint import lint
 from lazaretto.config.own_checks import load_checks
+from lazaretto.config.policies import FOLDER as POLICIES
+from lazaretto.config.policies import WrittenPolicy, note_unknown, policy_files, read_policy
 from lazaretto.config.presets import SUFFIXES, Presets, confined
 from lazaretto.config.problems import Problem, Problems, config_error, display_path
 from lazaretto.config.project import FILE, Project, find_root, read_project
@@ -20,6 +24,8 @@ from lazaretto.config.suite_builder import build_suite
 from lazaretto.config.yaml_reader import read_file
 from lazaretto.config.yaml_tree import Node
 from lazaretto.model.catalogue import nearest
+from lazaretto.model.correction import CorrectionSet
+from lazaretto.model.policy import BUILT_IN
 from lazaretto.model.suite import Suite
 from lazaretto.model.values import Location
 
@@ -32,6 +38,8 @@ class LoadResult:
     problems: tuple[Problem, ...]
     project: Project | None = None
     files: tuple[str, ...] = ()
+    policies: tuple[WrittenPolicy, ...] = ()
+    corrections: tuple[CorrectionSet, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -118,7 +126,15 @@ class _Loader:
     homes: dict[Path, _Home] = field(default_factory=dict)
     files: dict[Path, str] = field(default_factory=dict)
     suites: list[tuple[Suite, Node]] = field(default_factory=list)
+    guessed: list[Suite] = field(default_factory=list)
+    """Suites with mistakes, read as they were probably meant, so that everything else wrong with them is found too."""
     named: dict[tuple[Path, str], Location] = field(default_factory=dict)
+    policies: list[WrittenPolicy] = field(default_factory=list)
+    guarded: dict[str, set[str]] = field(default_factory=dict)
+    corrections: WrittenCorrections = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.corrections = WrittenCorrections(self.problems)
 
     def take_project(self) -> None:
         """Every suite of the project."""
@@ -132,12 +148,21 @@ class _Loader:
         if not self._take_folder(root / "suites", root):
             at = Location(display_path(root / FILE, root), 1, 1)
             self.problems.add(codes.NO_SUITES, at, "the project has no suites", expected="suites/*.yml")
+        for path in _files_in(root / CORRECTIONS):
+            self._take_corrections(path, root)
         home.presets.read_unused()
+        self._take_policies(home)
 
     def take(self, path: Path) -> None:
         """A file, a folder of them, or a project's folder."""
         root = self._given_root() or find_root(path if path.is_dir() else path.parent)
-        if not path.is_dir():
+        if root is not None and path.parent == root / POLICIES:
+            self._take_policy(path, root)
+        elif root is not None and root / CORRECTIONS in (path, *path.parents):
+            for file in _files_in(path):
+                self._take_corrections(file, root)
+            self.guarded |= _guarded_by(root, self.env)
+        elif not path.is_dir():
             self._take_file(path, root or path.parent)
         elif root is not None and path == root:
             self.project = root if self.project is None else self.project
@@ -147,13 +172,26 @@ class _Loader:
                 codes.NO_SUITES, None, f"there is no suite in {display_path(path)}", expected="*.yml files"
             )
 
+    def _take_policies(self, home: _Home) -> None:
+        files = policy_files(home.root)
+        for path in files.values():
+            self._take_policy(path, home.root)
+        chosen = home.project.policy if home.project is not None else None
+        if chosen is not None and chosen not in (*files, BUILT_IN.name):
+            note_unknown(chosen, list(files), Location(display_path(home.root / FILE, home.root), 1, 1), self.problems)
+
+    def _take_policy(self, path: Path, root: Path) -> None:
+        self.files[path] = display_path(path, root)
+        if written := read_policy(path, root, self.problems):
+            self.policies.append(written)
+
     def _given_root(self) -> Path | None:
         if self.project is None:
             return None
         return self.project.folder if isinstance(self.project, Project) else Path(self.project).absolute()
 
     def _take_folder(self, folder: Path, root: Path) -> bool:
-        found = sorted(p for p in folder.glob("**/*") if p.suffix in SUFFIXES and (p.is_file() or p.is_symlink()))
+        found = _files_in(folder)
         for path in found:
             self._take_file(path, root)
         return bool(found)
@@ -175,39 +213,58 @@ class _Loader:
         self.homes[root] = _Home(root, Presets(root, self.problems), variables, project)
         return self.homes[root]
 
-    def _take_file(self, path: Path, root: Path) -> None:
+    def _read(self, path: Path, root: Path, example: str) -> tuple[_Home, Node] | None:
+        """The tree of a file that was not read yet, and its home."""
         if path in self.files:
-            return
+            return None
         home = self._home(root)
         shown = display_path(path, root)
         self.files[path] = shown
         if not confined(path, root):
             message = f"is outside the project's folder {display_path(root)}"
             self.problems.add(codes.OUTSIDE, Location(shown, 1, 1), message, hint="copy it into the project")
-            return
-        before = len(self.problems.errors)
+            return None
         tree = read_file(path, shown, self.problems)
         if tree is None:
-            return
+            return None
         if not tree.is_mapping:
             message = f"the file is {tree.kind}"
-            self.problems.add(
-                codes.NOT_A_MAPPING,
-                tree.location,
-                message,
-                expected="the keys of a suite, such as `suite: name`",
-            )
+            self.problems.add(codes.NOT_A_MAPPING, tree.location, message, expected=example)
+            return None
+        return home, tree
+
+    def _substitution(self, home: _Home) -> Substitution:
+        return Substitution(home.variables or {}, self.problems, self.env, lenient=home.variables is None)
+
+    def _take_file(self, path: Path, root: Path) -> None:
+        before = len(self.problems.errors)
+        found = self._read(path, root, "the keys of a suite, such as `suite: name`")
+        if found is None:
             return
-        substitution = Substitution(home.variables or {}, self.problems, self.env, lenient=home.variables is None)
+        home, tree = found
+        substitution = self._substitution(home)
         nodes = suites_in(tree, self.problems)
         readable = len(self.problems.errors) == before
         for node in nodes:
+            known = len(self.problems.errors)
             merged = substitution.apply(home.presets.apply(node))
             self._note_name(merged, root)
+            self.guarded.setdefault(merged.at(("asset",)).text or "", set()).update(rule_ids(merged))
             home_root = PurePath(root) if (root / FILE).is_file() else None
             suite = build_suite(merged, home_root, self.env, self.problems)
             if suite is not None and readable and home.presets.sound(node):
                 self.suites.append((suite, merged))
+                if len(self.problems.errors) > known:
+                    self.guessed.append(suite)
+
+    def _take_corrections(self, path: Path, root: Path) -> None:
+        found = self._read(path, root, "the keys of a correction file, such as `asset: schema.table`")
+        if found is None:
+            return
+        home, tree = found
+        substitution = self._substitution(home)
+        for node in datasets_in(tree, self.problems):
+            self.corrections.take(substitution.apply(home.presets.apply(node)), root)
 
     def _note_name(self, node: Node, root: Path) -> None:
         named = node.get("suite")
@@ -222,7 +279,24 @@ class _Loader:
         """Look for what is legal but suspicious, and put everything in order."""
         for suite, node in self.suites:
             self.problems.extend(lint(suite, today, node))
+        self.corrections.compare(self.guarded)
         clashing = {p.location for p in self.problems.found if p.code == codes.DUPLICATE_SUITE}
-        sound = [suite for suite, node in self.suites if not clashing & {node.at(("suite",)).place}]
+        certain = [(suite, node) for suite, node in self.suites if not any(suite is each for each in self.guessed)]
+        sound = [suite for suite, node in certain if not clashing & {node.at(("suite",)).place}]
         project = next((home.project for home in self.homes.values() if home.project is not None), None)
-        return LoadResult(tuple(sound), self.problems.sorted(), project, tuple(self.files.values()))
+        files = tuple(self.files.values())
+        corrections = self.corrections.sound()
+        return LoadResult(tuple(sound), self.problems.sorted(), project, files, tuple(self.policies), corrections)
+
+
+def _files_in(path: Path) -> list[Path]:
+    if path.suffix in SUFFIXES and not path.is_dir():
+        return [path]
+    return sorted(p for p in path.glob("**/*") if p.suffix in SUFFIXES and (p.is_file() or p.is_symlink()))
+
+
+def _guarded_by(root: Path, env: str | None) -> dict[str, set[str]]:
+    """What the suites of a project guard, whatever is wrong with them: that is told when they are looked at."""
+    loader = _Loader(env, root)
+    loader.take_project()
+    return loader.guarded

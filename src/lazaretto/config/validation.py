@@ -215,9 +215,9 @@ def _note_expression(at: Node, found: list[Sentence], problems: Problems) -> boo
         return False
     from lazaretto.model.expression import problems_of
 
-    faults = problems_of(at.value)
     words = " ".join(s.message for s in found) + " ".join(s.expected or "" for s in found)
-    if not any(fault.message in words for fault in faults):
+    faults = [fault for fault in problems_of(at.value) if fault.message in words]
+    if not faults:
         return False
     for fault in faults:
         place = at.location if fault.offset is None else at.place_in_text(fault.offset)
