@@ -173,6 +173,10 @@ class TestError:
             ("regulatory", {"on_error": "quarantine_records", "errored": 2}, "BLOCK_PUBLICATION"),
             ("standard", {"on_error": "quarantine_records", "errored": 2}, "QUARANTINE_RECORDS"),
             ("exploratory", {"on_error": "quarantine_records", "errored": 2}, "QUARANTINE_RECORDS"),
+            # On most rows it is asked about: the rule is broken, not the rows.
+            ("standard", {"on_error": "quarantine_records", "errored": 50}, "QUARANTINE_RECORDS"),
+            ("standard", {"on_error": "quarantine_records", "errored": 51}, "BLOCK_PUBLICATION"),
+            ("exploratory", {"on_error": "quarantine_records", "errored": 9, "checked": 12}, "BLOCK_PUBLICATION"),
             # nothing was evaluated, so no row was kept out
             ("standard", {"on_error": "quarantine_records"}, "BLOCK_PUBLICATION"),
             ("exploratory", {"on_error": "quarantine_records"}, "BLOCK_PUBLICATION"),
@@ -191,9 +195,9 @@ class TestError:
         assert decision.publication is not None
 
     def test_rows_that_were_not_kept_out_hold_the_batch(self) -> None:
-        broken = a_result(errored=100, on_error="quarantine_records")
-        assert decided(broken, rows_quarantined=99, rows_failing=0).action == "BLOCK_PUBLICATION"
-        assert decided(broken, rows_quarantined=100, rows_failing=0).action == "QUARANTINE_RECORDS"
+        broken = a_result(errored=40, on_error="quarantine_records")
+        assert decided(broken, rows_quarantined=39, rows_failing=0).action == "BLOCK_PUBLICATION"
+        assert decided(broken, rows_quarantined=40, rows_failing=0).action == "QUARANTINE_RECORDS"
 
     def test_of_an_observed_rule_is_an_error_all_the_same(self) -> None:
         assert decided(a_result(status="ERROR", on_fail="observe")).action == "BLOCK_PUBLICATION"

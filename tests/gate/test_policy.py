@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from lazaretto.gate import BUILT_IN, Policy, PolicyRow, decide
-from lazaretto.gate.policy import GUARD, Case
+from lazaretto.gate.policy import action_for
+from lazaretto.model.policy import GUARD, Case
 from lazaretto.model.words import CheckStatus, Dimension, GateAction, Severity, Tier
 
 from .builders import a_context, a_result
@@ -36,7 +37,7 @@ def test_a_case_no_row_fits_is_closed(rows: tuple[dict[str, str], ...]) -> None:
     bad = a_result(failed=1, on_fail="warn")
     decision = decide(policy, [bad], a_context(bad))
     assert (decision.action, decision.reason_code) == ("FAIL_CLOSED", "POLICY_SILENT")
-    assert policy.action_for(bad, a_context(bad))[0] == "FAIL_CLOSED"
+    assert action_for(policy, bad, a_context(bad))[0] == "FAIL_CLOSED"
 
 
 def test_the_first_row_that_fits_decides() -> None:
@@ -46,8 +47,8 @@ def test_the_first_row_that_fits_decides() -> None:
     )
     policy = Policy(name="mine", rows=rows)
     low, high = a_result(failed=1, severity="LOW"), a_result(failed=1, severity="HIGH")
-    assert policy.action_for(low, a_context()) == ("WARN", "the policy says WARN for severity INFO or LOW")
-    assert policy.action_for(high, a_context()) == ("BLOCK_PUBLICATION", "we are strict")
+    assert action_for(policy, low, a_context()) == ("WARN", "the policy says WARN for severity INFO or LOW")
+    assert action_for(policy, high, a_context()) == ("BLOCK_PUBLICATION", "we are strict")
 
 
 def test_a_policy_escalates_and_never_softens() -> None:
@@ -67,8 +68,8 @@ def test_no_policy_gets_past_the_guard() -> None:
 
 def test_action_for_takes_the_severest_of_failed_and_broken() -> None:
     both = a_result(failed=1, errored=1, on_fail="warn")
-    assert BUILT_IN.action_for(both, a_context(both))[0] == "BLOCK_PUBLICATION"
-    assert BUILT_IN.action_for(a_result(), a_context()) == ("PASS", "nothing is wrong")
+    assert action_for(BUILT_IN, both, a_context(both))[0] == "BLOCK_PUBLICATION"
+    assert action_for(BUILT_IN, a_result(), a_context()) == ("PASS", "nothing is wrong")
 
 
 def test_the_digest_is_of_what_a_policy_does() -> None:

@@ -2,6 +2,6 @@
 
 from lazaretto.gate.decide import decide
 from lazaretto.gate.outcome import asset_state_after, exit_code
-from lazaretto.gate.policy import BUILT_IN, Policy, PolicyRow
+from lazaretto.model.policy import BUILT_IN, Policy, PolicyRow
 
 __all__ = ["BUILT_IN", "Policy", "PolicyRow", "asset_state_after", "decide", "exit_code"]

@@ -76,14 +76,25 @@ def _on_error(result: CheckResult, context: GateContext) -> Ask:
     if result.optional or result.on_error is OnError.WARN:
         return Ask(GateAction.WARN, GateAction.WARN)
     if result.on_error is OnError.QUARANTINE_RECORDS:
-        if _rows_kept_out(result, context):
+        if _rows_kept_out(result, context) and not _broke_altogether(result, context):
             routed = context.mode is Mode.QUARANTINE
             return Ask(GateAction.QUARANTINE_RECORDS, GateAction.QUARANTINE_RECORDS, sets_aside=routed)
-        # The rule could not be evaluated at all, so its rows were not kept out: the batch has to be.
+        # The rule could not be evaluated at all, or hardly ever: then it is the rule that is broken and not so many
+        # rows, and the batch waits for it.
         return Ask(GateAction.BLOCK_PUBLICATION, GateAction.BLOCK_PUBLICATION)
     # Every rule carries block_publication unless it says otherwise, so it means "as strict as the asset
     # deserves": the policy decides by tier. A rule that insists says fail_closed.
     return Ask(GateAction.BLOCK_PUBLICATION, GateAction.WARN)
+
+
+def _broke_altogether(result: CheckResult, context: GateContext) -> bool:
+    """Whether a rule threw on most rows it was asked about. One broken rule is not a thousand bad records.
+
+    As any rate, it says nothing about a handful of corrected rows; and annotated rows make no records.
+    """
+    if context.recycled or context.mode is Mode.ANNOTATE:
+        return False
+    return 2 * result.errored > max(result.checked, 1)
 
 
 def _rows_kept_out(result: CheckResult, context: GateContext) -> bool:

@@ -14,9 +14,9 @@ from lazaretto.gate.ground import Ground
 from lazaretto.gate.grounds import grounds
 from lazaretto.gate.missing import missing_results
 from lazaretto.gate.order import PUBLICATIONS, holds, severest
-from lazaretto.gate.policy import Policy
 from lazaretto.gate.wording import rows
 from lazaretto.model.fingerprint import canonical_json, sha256
+from lazaretto.model.policy import Policy
 from lazaretto.model.results import Approval, CheckResult, GateContext, GateDecision
 from lazaretto.model.words import GateAction, GateReason, Publication, Severity
 

@@ -9,8 +9,9 @@ from lazaretto.gate import safety
 from lazaretto.gate.asks import Ask, asked, faults
 from lazaretto.gate.ground import Ground
 from lazaretto.gate.order import holds, rank
-from lazaretto.gate.policy import GUARD, Case, Policy, Verdict
+from lazaretto.gate.policy import case_of
 from lazaretto.gate.wording import what_happened
+from lazaretto.model.policy import GUARD, Policy, Verdict
 from lazaretto.model.results import Approval, CheckResult, GateContext
 from lazaretto.model.words import CheckStatus, GateAction, GateReason, OnFail
 
@@ -19,6 +20,7 @@ def grounds(
     policy: Policy, results: Iterable[CheckResult], context: GateContext, approvals: Sequence[Approval]
 ) -> list[Ground]:
     """Every ground, the weightiest first. Empty where nothing at all is wrong."""
+    approvals = [approval for approval in approvals if policy.takes(approval.assurance)]
     found = [g for result in results for g in _of_result(policy, result, context, approvals)]
     found += safety.of_the_batch(context)
     found = [_released(ground, context, approvals) for ground in found]
@@ -33,7 +35,7 @@ def _of_result(
     exception = _exception(result, approvals)
     for fault in faults(result, context):
         ask = asked(result, fault, context)
-        case = Case.of(result, fault, context)
+        case = case_of(result, fault, context)
         guarded = any(row.fits(case) for row in GUARD)
         excused = guarded and exception is not None
         yield _of_fault(result, fault, ask, policy.verdict(case, excused=excused))
@@ -47,7 +49,8 @@ def _of_result(
                 result.severity.rank,
                 softened=True,
             )
-    yield from _of_thresholds(result)
+    if not context.recycled:  # so many of a whole batch: that says nothing about a handful of corrected rows
+        yield from _of_thresholds(result)
 
 
 def _of_fault(result: CheckResult, fault: CheckStatus, ask: Ask, verdict: Verdict) -> Ground:

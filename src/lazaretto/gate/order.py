@@ -35,7 +35,7 @@ PUBLICATIONS = (
 
 def rank(action: GateAction) -> int:
     """0 for PASS up to 7 for FAIL_CLOSED."""
-    return ACTIONS.index(action)
+    return action.rank
 
 
 def severest(actions: Iterable[GateAction]) -> GateAction:

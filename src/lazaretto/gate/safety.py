@@ -49,10 +49,11 @@ def of_separation(found: Iterable[Ground], context: GateContext) -> Iterator[Gro
     if not context.records_independent:
         why = "rows were rejected and the records of a batch depend on each other: it goes back as a whole"
         yield _ground(GateAction.QUARANTINE_BATCH, GateReason.RECORDS_DEPENDENT, why)
-    if context.null_keys is not None and context.null_keys > 0:
+    # Corrected records are known by their ids, with or without a key.
+    if not context.recycled and context.null_keys is not None and context.null_keys > 0:
         why = f"rows were rejected and {rows(context.null_keys)} have no key: repairs could not be matched"
         yield _ground(GateAction.QUARANTINE_BATCH, GateReason.KEY_NULL, why)
-    if context.duplicate_keys is not None and context.duplicate_keys > 0:
+    if not context.recycled and context.duplicate_keys is not None and context.duplicate_keys > 0:
         why = f"rows were rejected and {rows(context.duplicate_keys)} share a key: repairs could not be matched"
         yield _ground(GateAction.QUARANTINE_BATCH, GateReason.KEY_NOT_UNIQUE, why)
     if not context.partial_allowed:
