@@ -33,9 +33,10 @@ FAILED_RULE_TYPE = f"array<struct<{','.join(f'{name}:string' for name in _SEEN_B
 
 FAILURE_TYPE = (
     FAILED_RULE_TYPE.removesuffix(">>")
-    + ",columns:array<string>,filter:string,metadata:map<string,string>,warning:boolean>>"
+    + ",columns:array<string>,`filter`:string,metadata:map<string,string>,warning:boolean>>"
 )
-"""Shape of the failures kept in the quarantine: all that any of the published shapes can be made of."""
+"""Shape of the failures kept in the quarantine: all that any of the published shapes can be made of. `filter` is quoted
+for sessions that enforce reserved keywords."""
 
 
 def failed_rules(words: Iterable[Word], schema: TableSchema) -> str:

@@ -20,7 +20,7 @@ from lazaretto.model.suite import Suite
 from lazaretto.spark.frames import error_class, hushed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 HELPER_PREFIX = "lz_"
 """Columns beginning so are ours while rows are judged."""
@@ -40,7 +40,8 @@ class Run:
 class Judged:
     """The rows with their verdict bits, and the plan that explains the bits. Nothing has run yet."""
 
-    frame: DataFrame
+    masked: DataFrame
+    """The rows with their masks, one step before the bits."""
     plan: Plan
     schema: TableSchema
     schema_json: dict[str, Any]
@@ -51,6 +52,21 @@ class Judged:
     def words(self) -> tuple[masks.Word, ...]:
         """The longs that hold the bits."""
         return masks.words_of(self.plan)
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The rows with their bits."""
+        return self.with_bits()
+
+    def with_bits(self, *more: Column) -> DataFrame:
+        """The rows with their bits and, in the same step, further columns made from the row and its masks."""
+        from pyspark.sql import functions as F
+
+        words = self.words
+        bits = [f"{masks.failed_sql(w)} AS {w.failed}" for w in words]
+        bits += [f"{masks.errors_sql(w)} AS {w.errors}" for w in words]
+        gone = [w.mask for w in words] + [hit_column(number) for number in range(len(self.plan.lookups))]
+        return self.masked.select("*", *map(F.expr, bits), *more).drop(*gone)
 
     @property
     def source_columns(self) -> list[str]:
@@ -96,7 +112,7 @@ def judge(
     laid_out = _let_the_analyser_speak(joined, laid_out)
     source = source_table or (suite.source.name if suite.source else suite.asset)
     run = Run(run_id or str(uuid.uuid4()), now, source)
-    return Judged(_with_bits(joined, laid_out, with_denominators), laid_out, schema, schema_json, run)
+    return Judged(_with_masks(joined, laid_out, with_denominators), laid_out, schema, schema_json, run)
 
 
 def literal_time(moment: datetime) -> str:
@@ -104,18 +120,13 @@ def literal_time(moment: datetime) -> str:
     return f"timestamp_micros({int(moment.timestamp() * 1_000_000)}L)"
 
 
-def _with_bits(frame: DataFrame, laid_out: Plan, with_denominators: bool) -> DataFrame:
-    words = masks.words_of(laid_out)
-    computed = [f"{masks.mask_sql(w)} AS {w.mask}" for w in words]
-    if with_denominators:
-        computed += [f"{applies} AS {w.applies}" for w in words if (applies := masks.applies_sql(w))]
-    frame = frame.selectExpr("*", *computed)
-    frame = frame.selectExpr("*", *(f"{masks.codes_sql(w)} AS {w.codes}" for w in words))
-    bits = [f"{masks.failed_sql(w)} AS {w.failed}" for w in words]
-    bits += [f"{masks.errors_sql(w)} AS {w.errors}" for w in words]
-    gone = [column for w in words for column in (w.mask, w.codes)]
-    gone += [hit_column(number) for number in range(len(laid_out.lookups))]
-    return frame.selectExpr("*", *bits).drop(*gone)
+def _with_masks(frame: DataFrame, laid_out: Plan, with_denominators: bool) -> DataFrame:
+    computed = []
+    for word in masks.words_of(laid_out):
+        computed.append(f"{masks.mask_sql(word)} AS {word.mask}")
+        if with_denominators and (applies := masks.applies_sql(word)):
+            computed.append(f"{applies} AS {word.applies}")
+    return frame.selectExpr("*", *computed)
 
 
 def _let_the_analyser_speak(frame: DataFrame, laid_out: Plan) -> Plan:

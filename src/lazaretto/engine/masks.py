@@ -8,6 +8,9 @@ How a throw becomes NULL: `try_to_binary(text)` evaluates its argument inside Ca
 through it as text comes back, or NULL. It is plain SQL: it needs no JVM access and works on Spark Connect too.
 `spark_partition_id()` around the mask serves twice: a conditional branch keeps the optimiser from hoisting shared
 casts out of the try, and a non-deterministic column is never inlined into filters, so a mask is computed once.
+
+Every projection copies the whole row, which costs more than most rules: the bits are made in one step from the mask,
+and whoever needs them in that very step has `failed_sql` and `errors_sql` instead of the columns.
 """
 
 from __future__ import annotations
@@ -32,11 +35,6 @@ class Word:
     def mask(self) -> str:
         """Name of the column with the failing bits; NULL where some rule threw."""
         return f"lz_mask_{self.number}"
-
-    @property
-    def codes(self) -> str:
-        """Name of the column with a verdict per instance, for rows where some rule threw."""
-        return f"lz_codes_{self.number}"
 
     @property
     def failed(self) -> str:
@@ -90,8 +88,8 @@ def applies_sql(word: Word) -> str | None:
     return attempt(" | ".join(bits), "bigint") if bits else None
 
 
-def codes_sql(word: Word) -> str:
-    """SQL of 0 (pass), 1 (fail) or 2 (error) for each instance, where the mask is NULL.
+def _codes_sql(word: Word) -> str:
+    """SQL of 0 (pass), 1 (fail) or 2 (error) for each instance.
 
     Inside a lambda nothing is hoisted, so each instance throws for itself.
     """
@@ -104,10 +102,7 @@ def codes_sql(word: Word) -> str:
         return "cast(NULL as array<int>)"
     numbers = ", ".join(str(bit) for bit in range(len(word.instances)))
     verdict = f"CASE lz_i {' '.join(cases)} ELSE 0 END"
-    return (
-        f"CASE WHEN {word.mask} IS NULL THEN "
-        f"transform(array({numbers}), lz_i -> coalesce({attempt(verdict, 'int')}, 2)) END"
-    )
+    return f"transform(array({numbers}), lz_i -> coalesce({attempt(verdict, 'int')}, 2))"
 
 
 def failed_sql(word: Word) -> str:
@@ -123,27 +118,37 @@ def errors_sql(word: Word) -> str:
 
 
 def _bits_where(word: Word, code: int) -> str:
-    bits = f"transform({word.codes}, (lz_c, lz_b) -> if(lz_c = {code}, shiftleft(1L, lz_b), 0L))"
+    bits = f"transform({_codes_sql(word)}, (lz_c, lz_b) -> if(lz_c = {code}, shiftleft(1L, lz_b), 0L))"
     return f"aggregate({bits}, 0L, (lz_x, lz_y) -> lz_x | lz_y)"
 
 
-def any_bit(words: Iterable[Word], failing: Callable[[Instance], bool], erring: Callable[[Instance], bool]) -> str:
-    """SQL: some instance of the first kind failed, or some of the second kind could not be evaluated."""
+def any_bit(
+    words: Iterable[Word],
+    failing: Callable[[Instance], bool],
+    erring: Callable[[Instance], bool],
+    *,
+    from_masks: bool = False,
+) -> str:
+    """SQL: some instance of the first kind failed, or some of the second kind could not be evaluated.
+
+    `from_masks`: in the step that makes the columns of the bits, where only the masks are there.
+    """
     terms = []
     for word in words:
         if bits := word.bits(failing):
-            terms.append(f"({word.failed} & {bits}L) != 0")
+            terms.append(f"(({failed_sql(word) if from_masks else word.failed}) & {bits}L) != 0")
         if bits := word.bits(erring):
-            terms.append(f"({word.errors} & {bits}L) != 0")
+            terms.append(f"(({errors_sql(word) if from_masks else word.errors}) & {bits}L) != 0")
     return " OR ".join(terms) or "false"
 
 
-def keeps_row_out(words: Iterable[Word]) -> str:
+def keeps_row_out(words: Iterable[Word], *, from_masks: bool = False) -> str:
     """SQL: the row does not belong among the clean ones."""
     return any_bit(
         words,
         failing=lambda instance: instance.on_fail.keeps_row_out,
         erring=lambda instance: instance.rule.effective_on_error is not OnError.WARN,
+        from_masks=from_masks,
     )
 
 

@@ -36,7 +36,7 @@ def bits_of(spark: SparkSession, seal: Seal, routes: Sequence[str]) -> DataFrame
 
 def failures_per_rule(spark: SparkSession, seal: Seal) -> dict[tuple[int, int], tuple[int, int]]:
     """(word, bit) → rows that failed, rows that could not be judged."""
-    some_accepted = seal.rows_marked > seal.counts.quarantined
+    some_accepted = seal.rows_marked > seal.rows_set_aside
     rows = bits_of(spark, seal, (QUARANTINED, ACCEPTED) if some_accepted else (QUARANTINED,))
     if rows is None:
         return {}
@@ -114,7 +114,7 @@ def _result(seal: Seal, rule: SealedRule, found: tuple[int, int], scope: Scope, 
     )
 
 
-def context_of(seal: Seal, *, replaces_published: bool) -> GateContext:
+def context_of(seal: Seal, *, replaces_published: bool, duplicate_keys: int | None = None) -> GateContext:
     """All that the gate may look at besides the results."""
     broken = [rule for rule in seal.rules if rule.broken and rule.check == "referential_integrity"]
     return GateContext(
@@ -124,21 +124,26 @@ def context_of(seal: Seal, *, replaces_published: bool) -> GateContext:
         scope=scope_of(seal),
         owner=seal.owner,
         tier=seal.tier,
+        consumers=seal.consumers,
         mode=seal.mode,
         write=seal.write,
         certify_below=seal.certify_below,
         quarantine_batch_above=seal.quarantine_batch_above,
         rows=seal.counts.input,
         rows_failing=seal.rows_failing,
-        rows_quarantined=seal.counts.quarantined + seal.counts.dead_lettered,
+        rows_quarantined=seal.rows_set_aside,
+        rows_with_errors=seal.rows_with_errors,
+        rows_with_warnings=seal.rows_with_warnings,
         expected=tuple((rule.rule_id, rule.column) for rule in seal.rules),
         key=seal.key,
         records_independent=seal.records_independent,
         partial_allowed=seal.partial_allowed,
         feeds_aggregates=seal.feeds_aggregates,
         null_keys=seal.null_keys,
+        duplicate_keys=duplicate_keys,
         missing_references=tuple(rule.rule_id for rule in broken),
         schema_incompatible=seal.incompatible,
+        recycled=seal.recycled,
         replaces_published=replaces_published and seal.write is not WriteMode.APPEND,
         inputs=(
             seal.source.words(),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from lazaretto.checks import sql
-from lazaretto.checks.structure import BuiltInSchema, BuiltInUnparseable, Schema
+from lazaretto.checks.structure import BuiltInFile, BuiltInSchema, BuiltInSchemaId, BuiltInUnparseable, Schema
 from lazaretto.engine.paths import MissingColumn, Path, named_in_sql, resolve
 from lazaretto.model.expression import columns_of
 from lazaretto.model.fingerprint import rule_fingerprint, rule_set_fingerprint
@@ -24,6 +24,12 @@ from lazaretto.model.words import OnError, OnFail, OnNull, Severity, Takes
 
 CORRUPT_RECORD = "_corrupt_record"
 """Where Spark's readers put a line they could not parse."""
+RAW_VALUE = "_raw_value"
+"""The bytes of a message that could not be read."""
+SCHEMA_ID = "_schema_id"
+"""The schema id of a framed message, where it is missing or unknown."""
+_READ_FROM: dict[type[Rule], str] = {BuiltInUnparseable: CORRUPT_RECORD, BuiltInSchemaId: SCHEMA_ID}
+"""Rules about how a row was read, and the column that says what went wrong; without it they judge nothing."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +118,10 @@ def _with_built_ins(suite: Suite, schema: TableSchema | None) -> list[Rule]:
     named = {rule.id for rule in suite.rules}
     if BuiltInSchema.name not in named:
         rules.append(BuiltInSchema(id=BuiltInSchema.name, severity=Severity.HIGH))
-    has_corrupt = schema is not None and match(schema.columns, CORRUPT_RECORD) is not None
-    if BuiltInUnparseable.name not in named and has_corrupt:
-        rules.append(BuiltInUnparseable(id=BuiltInUnparseable.name, severity=Severity.HIGH))
-    return [r for r in rules if r.check != BuiltInUnparseable.name or has_corrupt]
+    there = [k for k, column in _READ_FROM.items() if schema is not None and match(schema.columns, column) is not None]
+    rules += [kind(id=kind.name, severity=Severity.HIGH) for kind in there if kind.name not in named]
+    # What is known of a file is brought by whoever looked at it.
+    return [r for r in rules if (type(r) not in _READ_FROM or type(r) in there) and not isinstance(r, BuiltInFile)]
 
 
 def _placements(rule: Rule) -> Sequence[tuple[str, ...]]:
@@ -146,8 +152,8 @@ def _instance(
     )
     if rule.judges_schema:
         return _judged_by_schema(bare, rule, schema)
-    if isinstance(rule, BuiltInUnparseable):
-        columns = (CORRUPT_RECORD,)
+    if (read_from := _READ_FROM.get(type(rule))) is not None:
+        columns = (read_from,)
     try:
         paths = [resolve(column, schema) for column in columns]
         _see_that_all_exist(rule, schema)

@@ -78,7 +78,7 @@ def _join(
 
     conditions = []
     for position, column in enumerate(lookup.columns):
-        conditions.append(f"{_as_key(resolve(column, schema), shape[position])} = lz_key_{number}_{position}")
+        conditions.append(f"{as_key(resolve(column, schema), shape[position])} = lz_key_{number}_{position}")
     try:
         joined = frame.join(keys, F.expr(" AND ".join(conditions)), "left")
         _ = joined.schema  # asks for analysis on Connect too
@@ -87,7 +87,7 @@ def _join(
     return joined.drop(*(f"lz_key_{number}_{position}" for position in range(len(lookup.keys))))
 
 
-def _as_key(mine: Path, theirs: str) -> str:
+def as_key(mine: Path, theirs: str) -> str:
     """SQL of the row's key in the reference's type; NULL where it has no such value."""
     if mine.type == theirs:
         return mine.sql

@@ -13,18 +13,18 @@ from typing import Any
 from lazaretto.checks import sql
 from lazaretto.checks.ddl import fits
 from lazaretto.checks.structure import BuiltInCastable, BuiltInTarget
-from lazaretto.engine.plan import CORRUPT_RECORD, Instance, shown_value
+from lazaretto.engine.plan import CORRUPT_RECORD, RAW_VALUE, SCHEMA_ID, Instance, shown_value
 from lazaretto.model.fingerprint import rule_fingerprint
 from lazaretto.model.rule import Rule
 from lazaretto.model.schema import Column, TableSchema, match
 from lazaretto.model.suite import Suite
 from lazaretto.model.words import OnNewColumn, Severity
-from lazaretto.spark.delta_log import CHAR_VARCHAR, GENERATION, physical_name
+from lazaretto.spark.delta_log import CHAR_VARCHAR, GENERATION, ddl, physical_name, physical_type
 
 RESCUED = "_rescued_data"
 """Where readers put what did not fit the declared schema; kept in the quarantine, never in the target."""
 
-NOT_FOR_THE_TARGET = (CORRUPT_RECORD, RESCUED)
+NOT_FOR_THE_TARGET = (CORRUPT_RECORD, RESCUED, RAW_VALUE, SCHEMA_ID)
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,14 @@ class TargetColumn:
     type: str
     value: str
     field: Mapping[str, Any]
+
+    @property
+    def written(self) -> str:
+        """SQL of the value as the files have it: nested fields too have other names there if the table maps columns."""
+        form = self.field["type"]
+        in_files = physical_type(form)
+        # A cast between structs goes by position.
+        return self.value if ddl(in_files) == ddl(form) else f"cast({self.value} as {ddl(in_files)})"
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,11 @@ def shape(
         problems.append(f"the target does not know: {', '.join(c.name for c in unknown)} (see `on_new_column`)")
     added = tuple(unknown) if suite.on_new_column is OnNewColumn.ADD else ()
     return TargetShape(tuple(columns), tuple(demands), added, "; ".join(problems) or None)
+
+
+def readable(suite: Suite, refused: str) -> Instance:
+    """The demand that a corrected row can be read as it was meant; `refused` is SQL of why not."""
+    return _demand(suite, BuiltInCastable, (), f"{refused} IS NULL", "a row that is read as it was meant", refused)
 
 
 def _misfit(origin: Column, column: Column) -> str | None:
