@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lazaretto.spark.files import Files
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -37,6 +39,11 @@ class TableFacts:
         return json.dumps(self.schema, sort_keys=True)
 
     @property
+    def leaf_columns(self) -> int:
+        """How many columns the files have, fields of structs counted one by one."""
+        return sum(map(_leaves, (field["type"] for field in self.schema["fields"])))
+
+    @property
     def mapping_mode(self) -> str:
         """How columns are named in the files: none, name or id."""
         return self.configuration.get("delta.columnMapping.mode", "none")
@@ -56,6 +63,39 @@ def physical_name(field: Mapping[str, Any]) -> str:
     return str(field.get("metadata", {}).get(PHYSICAL_NAME, field["name"]))
 
 
+def physical_type(form: Any) -> Any:
+    """A type (JSON form) with its nested fields called as they are called in the files."""
+    if not isinstance(form, Mapping):
+        return form
+    if form["type"] == "struct":
+        return {
+            "type": "struct",
+            "fields": [
+                {"name": physical_name(f), "type": physical_type(f["type"]), "nullable": True, "metadata": {}}
+                for f in form["fields"]
+            ],
+        }
+    inner = {key: physical_type(form[key]) for key in ("elementType", "keyType", "valueType") if key in form}
+    return {**form, **inner}
+
+
+def ddl(form: Any) -> str:
+    """A type (JSON form) as SQL spells it, nested names quoted."""
+    if not isinstance(form, Mapping):
+        return str(form)
+    if form["type"] == "struct":
+        inner = (f"`{f['name'].replace('`', '``')}`: {ddl(f['type'])}" for f in form["fields"])
+        return f"struct<{', '.join(inner)}>"
+    return f"{form['type']}<{', '.join(ddl(form[k]) for k in ('elementType', 'keyType', 'valueType') if k in form)}>"
+
+
+def _leaves(form: Any) -> int:
+    """As Delta counts columns for statistics: into structs, not into arrays and maps."""
+    if isinstance(form, str) or form["type"] != "struct":
+        return 1
+    return sum(_leaves(field["type"]) for field in form["fields"])
+
+
 class DeltaLogs:
     """Access to the logs of Delta tables in one session."""
 
@@ -64,7 +104,11 @@ class DeltaLogs:
         self._jvm: Any = spark._jvm
 
     def exists(self, path: str) -> bool:
-        """Whether there is a Delta table."""
+        """Whether there is a Delta table. The file system knows: Delta remembers tables dropped behind its back."""
+        if not Files(self._spark).exists(f"{path}/_delta_log"):
+            place = self._jvm.org.apache.hadoop.fs.Path(path)
+            self._jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self._spark._jsparkSession, place)
+            return False
         return bool(self._log(path).tableExists())
 
     def facts(self, path: str) -> TableFacts:
@@ -115,6 +159,17 @@ class DeltaLogs:
         adds = self._jvm.org.apache.spark.api.python.PythonUtils.toSeq([self.action({"add": f}) for f in files])
         snapshot = log.startTransaction().snapshot()
         return DataFrame(log.createDataFrame(snapshot, adds, False, self._jvm.scala.Option.empty()), self._spark)
+
+    def partition_rows(self, path: str) -> list[tuple[dict[str, str], int | None]]:
+        """Every partition and how many rows it has, from the log alone; None where a file has no statistics."""
+        from pyspark.sql import DataFrame
+        from pyspark.sql import functions as F
+
+        files = DataFrame(self.begin(path).snapshot().allFiles().toDF(), self._spark)
+        rows = "cast(get_json_object(stats, '$.numRecords') as bigint) - coalesce(deletionVector.cardinality, 0)"
+        counted = files.selectExpr("to_json(partitionValues) AS place", f"{rows} AS rows").groupBy("place")
+        found = counted.agg(F.sum("rows").alias("rows"), F.bool_or(F.expr("rows IS NULL")).alias("unknown")).collect()
+        return [(json.loads(row["place"]), None if row["unknown"] else int(row["rows"])) for row in found]
 
     def commit(self, transaction: Any, actions: Iterable[Mapping[str, Any] | Any], mode: str, metadata: str) -> int:
         """Commit actions (JSON forms, or Delta's own objects) as one WRITE with our metadata in the history."""

@@ -14,6 +14,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lazaretto.model.errors import LazarettoError
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -29,10 +31,16 @@ def local(path: str) -> Path:
 
 
 class Files:
-    """The file system of one Spark session."""
+    """The file system of one Spark session; without one, this machine's own."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+    def __init__(self, spark: SparkSession | None = None) -> None:
+        self._given = spark
+
+    @property
+    def _spark(self) -> SparkSession:
+        if self._given is None:
+            raise LazarettoError("a lake that is not on this machine needs a Spark session")
+        return self._given
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder."""

@@ -7,13 +7,15 @@ where the accepted rows are. Zero-copy adds the staged files themselves; copying
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lazaretto.model.errors import LazarettoError
 from lazaretto.model.seal import ACCEPTED, ROUTE, Seal
 from lazaretto.model.words import WriteMode
-from lazaretto.spark.delta_log import IDENTITY, DeltaLogs, TableFacts, physical_name
+from lazaretto.spark.delta_log import IDENTITY, DeltaLogs, TableFacts
+from lazaretto.spark.staged import accepted_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +26,10 @@ LOCK_APP = "lazaretto:lock"
 
 class TargetChanged(LazarettoError):
     """The target is not the table the batch was staged for."""
+
+
+class Overtaken(LazarettoError):
+    """Somebody else took the source further from where the batch begins: publishing it could double rows."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +55,46 @@ class Publisher(Protocol):
     def committed(self, seal: Seal) -> Published | None:
         """The batch's commit, if there is one."""
 
+    def resolve(self, seal: Seal, metadata: dict[str, Any], *, with_rows: bool, unlock: bool) -> Published:
+        """Commit the end of a held batch, with its rows (released) or without, unless it has ended already."""
+
+    def resolved(self, seal: Seal) -> Published | None:
+        """The commit that ended a held batch, if there is one."""
+
+    def see_that_it_is_due(self, seal: Seal) -> None:
+        """Overtaken if the stretch of the source was taken by somebody else."""
+
+    def see_that_it_fits(self, seal: Seal) -> None:
+        """TargetChanged if the table is no longer the one that the batch was staged for."""
+
 
 def batch_app(batch_id: str) -> str:
     """Application id under which the target's log remembers a batch."""
     return f"lazaretto:batch:{batch_id}"
 
 
+def held_app(batch_id: str) -> str:
+    """Application id under which the target's log remembers how a held batch ended: the first of all ends wins."""
+    return f"lazaretto:held:{batch_id}"
+
+
+def lock_version(logs: DeltaLogs, path: str) -> int:
+    """How often the asset was locked and unlocked, together."""
+    return max(0, logs.transaction_version(path, LOCK_APP))
+
+
 def is_locked(logs: DeltaLogs, path: str) -> bool:
     """Whether the asset waits for an approval."""
-    version = logs.transaction_version(path, LOCK_APP)
-    return version > 0 and version % 2 == 1
+    return lock_version(logs, path) % 2 == 1
+
+
+def unlock(logs: DeltaLogs, path: str, metadata: dict[str, Any]) -> int | None:
+    """Take the lock off by a commit of its own; its version, or None if there was none."""
+    transaction = logs.begin(path)
+    held = max(0, int(transaction.txnVersion(LOCK_APP)))
+    if held % 2 == 0:
+        return None
+    return logs.commit(transaction, [logs.set_transaction(LOCK_APP, held + 1)], "Append", json.dumps(metadata))
 
 
 class ZeroCopyPublisher:
@@ -92,27 +128,83 @@ class ZeroCopyPublisher:
         if int(transaction.txnVersion(batch_app(seal.batch_id))) >= 0:
             return self._found(seal)
         self._see_that_it_is_the_table(seal, self._logs.facts_in(path, transaction))
-        actions: list[Any] = []
+        actions: list[Any] = self._marks(transaction, seal)
         if with_rows:
             actions += self._removals(transaction, seal)
             actions += self._additions(transaction, seal)
         actions.append(self._logs.set_transaction(batch_app(seal.batch_id), 1))
         if seal.source.progress_app and seal.source.version is not None:
             actions.append(self._logs.set_transaction(seal.source.progress_app, seal.source.version))
-            if seal.source.suite_app:
-                actions.append(self._logs.set_transaction(seal.source.suite_app, 1))
+        if seal.source.suite_app and (seal.source.progress_app or seal.source.stream):
+            actions.append(self._logs.set_transaction(seal.source.suite_app, 1))
         if lock:
             held = max(0, int(transaction.txnVersion(LOCK_APP)))
             actions.append(self._logs.set_transaction(LOCK_APP, held + 1 if held % 2 == 0 else held + 2))
+        return self._commit(transaction, actions, seal, metadata, with_rows, self.committed)
+
+    def resolved(self, seal: Seal) -> Published | None:
+        """The commit that ended a held batch, if there is one."""
+        if self._logs.transaction_version(seal.target.path, held_app(seal.batch_id)) < 0:
+            return None
+        return self._found(seal, ended=True)
+
+    def resolve(self, seal: Seal, metadata: dict[str, Any], *, with_rows: bool, unlock: bool) -> Published:
+        """Commit the end of a held batch. How far the source was taken was said when it was held."""
+        path = seal.target.path
+        transaction = self._logs.begin(path)
+        if int(transaction.txnVersion(held_app(seal.batch_id))) >= 0:
+            return self._found(seal, ended=True)
+        actions: list[Any] = []
+        if with_rows:
+            self._see_that_it_is_the_table(seal, self._logs.facts_in(path, transaction))
+            actions += self._removals(transaction, seal)
+            actions += self._additions(transaction, seal)
+        actions.append(self._logs.set_transaction(held_app(seal.batch_id), 1))
+        if unlock:
+            held = max(0, int(transaction.txnVersion(LOCK_APP)))
+            actions.append(self._logs.set_transaction(LOCK_APP, held + held % 2))
+        return self._commit(transaction, actions, seal, metadata, with_rows, self.resolved)
+
+    def see_that_it_is_due(self, seal: Seal) -> None:
+        """Overtaken if the stretch of the source was taken by somebody else."""
+        self._marks(self._logs.begin(seal.target.path), seal)
+
+    def see_that_it_fits(self, seal: Seal) -> None:
+        """TargetChanged if the table is no longer the one that the batch was staged for."""
+        self._see_that_it_is_the_table(seal, self._logs.facts(seal.target.path))
+
+    def _commit(
+        self,
+        transaction: Any,
+        actions: list[Any],
+        seal: Seal,
+        metadata: dict[str, Any],
+        with_rows: bool,
+        ask_again: Callable[[Seal], Published | None],
+    ) -> Published:
         mode = "Append" if seal.write is WriteMode.APPEND or not with_rows else "Overwrite"
         try:
             version = self._logs.commit(transaction, actions, mode, json.dumps(metadata, ensure_ascii=False))
         except Exception:
             # An exception from commit does not mean "not committed": ask the log.
-            if (found := self.committed(seal)) is not None:
+            if (found := ask_again(seal)) is not None:
                 return found
             raise
         return Published(version, False, metadata)
+
+    def _marks(self, transaction: Any, seal: Seal) -> list[Any]:
+        """How far a stream has come, and the fence: asking declares the read, so of two that begin at the same place
+        one fails, whatever locks there are."""
+        actions: list[Any] = []
+        for mark in seal.source.stream.marks if seal.source.stream else ():
+            if (known := int(transaction.txnVersion(mark.app))) > mark.since:
+                raise Overtaken(
+                    f"another instance took {seal.source.name} further while batch {seal.batch_id[:12]} was under way "
+                    "(two streams, or a run beside a stream); nothing of the batch is published"
+                )
+            if mark.until > known:
+                actions.append(self._logs.set_transaction(mark.app, mark.until))
+        return actions
 
     def _additions(self, transaction: Any, seal: Seal) -> list[Any]:
         return [{"add": _for_the_target(file, seal)} for file in seal.files_of(ACCEPTED)]
@@ -145,11 +237,13 @@ class ZeroCopyPublisher:
                 "discard the staged batch and run again"
             )
 
-    def _found(self, seal: Seal) -> Published:
+    def _found(self, seal: Seal, *, ended: bool = False) -> Published:
         from pyspark.sql import functions as F
 
         history = self._spark.sql(f"DESCRIBE HISTORY delta.`{seal.target.path}`")
-        mine = F.get_json_object("userMetadata", "$.batch_id") == seal.batch_id
+        mine = (F.get_json_object("userMetadata", "$.batch_id") == seal.batch_id) & (
+            F.get_json_object("userMetadata", "$.resolution").isNotNull() == F.lit(ended)
+        )
         rows = history.where(mine).orderBy("version").select("version", "userMetadata").limit(1).collect()
         if not rows:
             return Published(-1, True, {})  # the log has been cleaned since; the evidence has it
@@ -164,23 +258,9 @@ class CopyPublisher(ZeroCopyPublisher):
         return None
 
     def _additions(self, transaction: Any, seal: Seal) -> list[Any]:
-        accepted = seal.paths_of(ACCEPTED)
-        if not accepted:
+        if not seal.files_of(ACCEPTED):
             return []
-        from pyspark.sql.types import StructType
-
-        fields = json.loads(seal.target.table_schema)["fields"]
-        names = [(physical_name(field), field["name"]) for field in fields]
-        staged = [
-            {"name": physical, "type": field["type"], "nullable": True, "metadata": {}}
-            for (physical, _), field in zip(names, fields, strict=True)
-        ]
-        rows = (
-            self._spark.read.schema(StructType.fromJson({"type": "struct", "fields": staged}))
-            .option("basePath", f"{seal.stage}/{ROUTE}={ACCEPTED}")
-            .parquet(*accepted)
-        )
-        frame = rows.selectExpr(*(f"`{physical}` AS `{name}`" for physical, name in names))
+        frame = accepted_rows(self._spark, seal)
         files = transaction.writeFiles(frame._jdf)
         return [files.apply(number) for number in range(files.size())]
 
