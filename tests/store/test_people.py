@@ -32,3 +32,18 @@ def test_the_log(store: Store) -> None:
     assert store.events(ASSET) == (first,)
     assert store.events(limit=1) == (latest,)
     assert first.at.tzinfo is UTC
+
+
+def test_what_is_done_to_records_is_evidence_once(store: Store) -> None:
+    done = {"reason": "noise", "actor": "ann", "subject": "r1", "batch_id": "b1", "details": {"records": 2}}
+    first = store.record_action(ASSET, "rejected", key="k1", **done)
+    assert store.record_action(ASSET, "rejected", key="k1", **done) == first
+    store.record_action(ASSET, "archived", key="k2", reason="old", actor="bob", assurance="authenticated")
+    one, two = store.evidence(ASSET)
+    assert (one.kind, one.hash, one.batch_id, two.previous_hash) == ("records", first, "b1", first)
+    assert one.payload["details"] == {"records": 2}
+    latest, earlier = store.events(ASSET)
+    assert (latest.actor, latest.assurance, latest.action) == ("bob", "authenticated", "archived")
+    assert store.events(subject="r1") == (earlier,)
+    assert earlier.details == {"records": 2, "reason": "noise"}
+    assert store.verify_chain(ASSET) == ()

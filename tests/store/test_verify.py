@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+import lazaretto as lz
 from lazaretto.model.results import Approval, Counts, GateDecision
 from lazaretto.model.words import AssetState
 from lazaretto.store import ChainHead, Flaw, Store
 from lazaretto.store.chain import hash_of
-from lazaretto.store.tables import evidence
+from lazaretto.store.tables import evidence, metadata
+from lazaretto.store.types import UtcTimestamp
 
 Tamper = Callable[..., int]
 ASSET = "silver.transactions"
@@ -244,3 +248,83 @@ def test_a_version_that_was_never_published(store: Store, tamper: Tamper) -> Non
     tamper("UPDATE quality_gate_result SET asset_version = '1' WHERE gate_result_id = 'other'")
     (finding,) = store.verify_chain("gold.cases")
     assert (finding.flaw, finding.sequence) == (Flaw.ALTERED, 1)
+
+
+EVIDENCE_TABLES = (
+    "quality_suite",
+    "evidence",
+    "evidence_head",
+    "quality_gate_result",
+    "quality_check_result",
+    "asset_state",
+    "approval",
+)
+
+
+@pytest.mark.parametrize("name", EVIDENCE_TABLES)
+def test_any_field_of_any_evidence_row(
+    store: Store, url: str, name: str, make_decision: Callable[..., GateDecision]
+) -> None:
+    """Each column of each row of the asset changed for itself: always a finding, or refused by the database."""
+    rule = lz.rule("range", id="amount_in_range", column="amount", min=0)
+    store.register_suite(lz.Suite(suite="core", version="1.0.0", asset=ASSET, owner="o", rules=(rule,)))
+    store.record_decision(make_decision("by a suite"))
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    table = metadata.tables[name]
+
+    def put(row: dict[str, Any], **changed: Any) -> None:
+        this = sa.and_(*(each == row[each.name] for each in table.primary_key))
+        with engine.begin() as connection:
+            assert connection.execute(sa.update(table).where(this).values(changed)).rowcount == 1
+
+    with engine.connect() as connection:
+        rows = [dict(row) for row in connection.execute(sa.select(table)).mappings() if _of_the_asset(row)]
+    assert rows
+    for row in rows:
+        for column in table.columns:
+            forged = row | {column.name: _another(row[column.name], column)}
+            try:
+                put(row, **{column.name: forged[column.name]})
+            except sa.exc.IntegrityError:
+                continue
+            assert store.verify_chain(ASSET), (column.name, row)
+            put(forged, **{column.name: row[column.name]})
+    assert store.verify_chain(ASSET) == ()
+    engine.dispose()
+
+
+def test_a_suite_that_is_registered_again_after_a_restore_is_no_flaw(
+    store: Store, tamper: Tamper, make_decision: Callable[..., GateDecision]
+) -> None:
+    rule = lz.rule("range", id="amount_in_range", column="amount", min=0)
+    suite = lz.Suite(suite="core", version="1.0.0", asset=ASSET, owner="o", rules=(rule,))
+    store.register_suite(suite)
+    store.record_decision(make_decision("by a suite"))
+    tamper("DELETE FROM quality_suite")
+    assert "the suite core 1.0.0 was removed" in str(store.verify_chain(ASSET)[0])
+    store.register_suite(suite.model_copy(update={"description": "other words"}))
+    assert "was altered" in str(store.verify_chain(ASSET)[0])
+    store.record_event("lazaretto", "restored from the lake", asset=ASSET)
+    assert store.verify_chain(ASSET) == ()
+
+
+def _of_the_asset(row: Any) -> bool:
+    return row.get("asset", ASSET) == ASSET and row.get("gate_result_id") != "other"
+
+
+def _another(value: Any, column: Any) -> Any:
+    """A value of the column's type that is not this one."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1000
+        case datetime():
+            return value + timedelta(microseconds=1)
+        case dict() | list():
+            return {"forged": value}
+        case None if isinstance(column.type, UtcTimestamp):
+            return datetime(2026, 1, 1, tzinfo=UTC)
+        case None:
+            return "x" if isinstance(column.type, sa.Text) else 7
+    return f"{value} "

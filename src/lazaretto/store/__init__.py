@@ -21,6 +21,7 @@ from lazaretto.store.errors import (
     SuiteChanged,
 )
 from lazaretto.store.records import (
+    ApprovalRecord,
     AssetStanding,
     AuditEvent,
     ChainHead,
@@ -33,10 +34,12 @@ from lazaretto.store.records import (
     RunRecord,
     RunState,
 )
+from lazaretto.store.restore import Restored
 from lazaretto.store.runs import Run
 from lazaretto.store.store import Store, open_store
 
 __all__ = [
+    "ApprovalRecord",
     "AssetStanding",
     "AuditEvent",
     "ChainHead",
@@ -48,6 +51,7 @@ __all__ = [
     "PhaseRecord",
     "RecordConflict",
     "RecordMissing",
+    "Restored",
     "Run",
     "RunRecord",
     "RunState",

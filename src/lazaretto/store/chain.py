@@ -85,9 +85,11 @@ def find(connection: Connection, environment: str, kind: EvidenceKind, record_ke
     return None if row is None else _record(row)
 
 
-def records(ledger: Ledger, asset: str) -> tuple[EvidenceRecord, ...]:
-    """An asset's chain, from the first record on."""
-    query = select(evidence).where(evidence.c.environment == ledger.environment, evidence.c.asset == asset)
+def records(ledger: Ledger, asset: str, after: int = 0) -> tuple[EvidenceRecord, ...]:
+    """An asset's chain, from the first record on, or from the one after a position."""
+    query = select(evidence).where(
+        evidence.c.environment == ledger.environment, evidence.c.asset == asset, evidence.c.sequence > after
+    )
     with ledger.database.read() as connection:
         rows = connection.execute(query.order_by(evidence.c.sequence)).mappings()
         return tuple(_record(row) for row in rows)

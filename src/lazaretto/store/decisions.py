@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, insert, select, update
+from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 
 from lazaretto.model.results import Counts, GateDecision
 from lazaretto.model.words import GateAction, Publication, Severity
-from lazaretto.store import chain, states
+from lazaretto.store import chain, states, suites
 from lazaretto.store.canonical import digest
 from lazaretto.store.errors import RecordConflict, RecordMissing, StoreError
 from lazaretto.store.ledger import Ledger, join_asset, split_asset
-from lazaretto.store.payload import encode, from_decision, to_decision
+from lazaretto.store.payload import decode, encode, from_decision, to_decision
 from lazaretto.store.projection import check_columns, gate_columns, verdict
 from lazaretto.store.records import DecisionSummary, EvidenceKind
 from lazaretto.store.tables import evidence, quality_check_result, quality_gate_result
@@ -57,6 +57,7 @@ def record(
         if known is not None:
             _refuse_another_verdict(connection, environment, payload)
             return known.hash
+        suite = suites.row_of(connection, environment, decision.suite, decision.suite_version)
         row = gate_columns(payload) | {"environment": environment, "evaluated_at": at, "payload": payload}
         connection.execute(insert(quality_gate_result).values(row))
         if rows := check_columns(payload):
@@ -67,7 +68,7 @@ def record(
             asset,
             EvidenceKind.DECISION,
             decision.decision_id,
-            attested,
+            attested | ({} if suite is None else {"suite_sha256": suites.attested(suite)}),
             at=ledger.clock(),
             batch_id=decision.scope.batch_id,
         ).hash
@@ -152,15 +153,60 @@ def load(ledger: Ledger, decision_id: str) -> GateDecision:
 
 
 def listing(
-    ledger: Ledger, asset: str | None, *, limit: int | None, before: datetime | None
+    ledger: Ledger, asset: str | None, *, limit: int | None, before: datetime | None, since: datetime | None = None
 ) -> tuple[DecisionSummary, ...]:
     """Decisions, the latest first."""
     query = _summaries(ledger.environment, asset)
     if before is not None:
         query = query.where(quality_gate_result.c.evaluated_at < before)
+    if since is not None:
+        query = query.where(quality_gate_result.c.evaluated_at >= since)
     query = query.order_by(quality_gate_result.c.evaluated_at.desc(), quality_gate_result.c.gate_result_id).limit(limit)
     with ledger.database.read() as connection:
         return tuple(map(_summary, connection.execute(query)))
+
+
+def latest(ledger: Ledger) -> dict[str, DecisionSummary]:
+    """The last decision about each asset; one query, however many assets there are."""
+    gate = quality_gate_result
+    asset = (gate.c.asset_namespace, gate.c.asset_name)
+    last = select(*asset, func.max(gate.c.evaluated_at).label("at")).where(gate.c.environment == ledger.environment)
+    newest = last.group_by(*asset).subquery()
+    query = _summaries(ledger.environment, None).join(
+        newest,
+        and_(
+            newest.c.asset_namespace == gate.c.asset_namespace,
+            newest.c.asset_name == gate.c.asset_name,
+            newest.c.at == gate.c.evaluated_at,
+        ),
+    )
+    with ledger.database.read() as connection:
+        # Of two at the same moment, the one that `listing` puts first.
+        found = [_summary(row) for row in connection.execute(query.order_by(gate.c.gate_result_id.desc()))]
+    return {one.asset: one for one in found}
+
+
+def named(ledger: Ledger, prefix: str) -> DecisionSummary:
+    """The one decision whose id begins with `prefix`."""
+    key = quality_gate_result.c.gate_result_id
+    query = _summaries(ledger.environment, None).where(key >= prefix, key < prefix + "\U0010ffff").limit(2)
+    with ledger.database.read() as connection:
+        found = [_summary(row) for row in connection.execute(query)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise RecordMissing(f"More than one decision begins with {prefix}: give more of its id.")
+    raise RecordMissing(
+        f"There is no decision {prefix} on record in {ledger.environment}; lazaretto decisions list shows them."
+    )
+
+
+def details_of(ledger: Ledger, decision_id: str) -> Mapping[str, Any]:
+    """What was attested besides the decision."""
+    with ledger.database.read() as connection:
+        found = chain.find(connection, ledger.environment, EvidenceKind.DECISION, decision_id)
+    details = decode(found.payload).get("details", {}) if found is not None else {}
+    return details if isinstance(details, dict) else {}
 
 
 def unconfirmed(ledger: Ledger, asset: str | None) -> tuple[DecisionSummary, ...]:

@@ -15,7 +15,7 @@ from lazaretto.store import chain, states
 from lazaretto.store.ledger import Ledger
 from lazaretto.store.payload import decode, encode
 from lazaretto.store.projection import approval_columns
-from lazaretto.store.records import AuditEvent, EvidenceKind
+from lazaretto.store.records import ApprovalRecord, AuditEvent, EvidenceKind
 from lazaretto.store.tables import approval as approval_table
 from lazaretto.store.tables import audit_event
 
@@ -27,9 +27,10 @@ def approve(
     *,
     requested_by: str | None,
     decision_id: str | None,
+    approval_id: str | None = None,
 ) -> str:
-    """Put an approval on record, as evidence of its asset; return its id."""
-    approval_id, at = uuid.uuid4().hex, ledger.clock()
+    """Put an approval on record, as evidence of its asset; return its id. With an id of its own it is put once."""
+    approval_id, at = approval_id or uuid.uuid4().hex, ledger.clock()
     attested = {
         "approval_id": approval_id,
         "approval": encode(approval.model_dump(mode="json")),
@@ -44,6 +45,9 @@ def approve(
     }
 
     def work(connection: Connection) -> str:
+        chain.lock(connection, ledger.environment, asset)
+        if chain.find(connection, ledger.environment, EvidenceKind.APPROVAL, approval_id) is not None:
+            return approval_id
         chain.append(
             connection,
             ledger.environment,
@@ -75,6 +79,26 @@ def approvals(ledger: Ledger, asset: str, *, batch_id: str | None, at: datetime 
         return tuple(Approval.model_validate(decode(row.payload)) for row in rows)
 
 
+def on_record(ledger: Ledger, asset: str | None) -> tuple[ApprovalRecord, ...]:
+    """All approvals, the latest first, expired ones too."""
+    table = approval_table
+    query = select(table).where(table.c.environment == ledger.environment)
+    if asset is not None:
+        query = query.where(table.c.asset == asset)
+    with ledger.database.read() as connection:
+        rows = connection.execute(query.order_by(table.c.recorded_at.desc(), table.c.approval_id))
+        return tuple(
+            ApprovalRecord(
+                row.approval_id,
+                row.asset,
+                Approval.model_validate(decode(row.payload)),
+                row.requested_by,
+                row.recorded_at,
+            )
+            for row in rows
+        )
+
+
 def transition(
     ledger: Ledger,
     asset: str,
@@ -85,17 +109,20 @@ def transition(
     actor: str,
     assurance: str,
     details: Mapping[str, Any] | None,
+    key: str | None = None,
 ) -> str:
     """Change an asset's state outside a batch (unlocked by a person, restored by a stranger), as evidence."""
-    at = ledger.clock()
+    at, record_key = ledger.clock(), key or uuid.uuid4().hex
     entry = {"state": state, "delta_version": version, "supersedes": None, "last_attempt_refused": False}
     who = {"actor": actor, "assurance": assurance}
 
     def work(connection: Connection) -> str:
+        chain.lock(connection, ledger.environment, asset)
+        known = chain.find(connection, ledger.environment, EvidenceKind.TRANSITION, record_key)
+        if known is not None:
+            return known.hash
         attested = encode(who | {"asset_state": entry, "reason": reason, "details": dict(details or {})})
-        head = chain.append(
-            connection, ledger.environment, asset, EvidenceKind.TRANSITION, uuid.uuid4().hex, attested, at=at
-        )
+        head = chain.append(connection, ledger.environment, asset, EvidenceKind.TRANSITION, record_key, attested, at=at)
         states.add(
             connection,
             ledger.environment,
@@ -107,6 +134,37 @@ def transition(
             at=at,
         )
         _log(connection, ledger, at, **who, action=f"state:{state}", asset=asset, subject=None, details=details)
+        return head.hash
+
+    return ledger.database.write(work)
+
+
+def act(
+    ledger: Ledger,
+    asset: str,
+    action: str,
+    *,
+    key: str,
+    reason: str,
+    actor: str,
+    assurance: str,
+    subject: str | None,
+    batch_id: str | None,
+    details: Mapping[str, Any] | None,
+) -> str:
+    """Put on record, as evidence of the asset, what was done to its quarantined records; once per key."""
+    at, who = ledger.clock(), {"actor": actor, "assurance": assurance}
+    attested = encode(who | {"action": action, "reason": reason, "subject": subject, "details": dict(details or {})})
+
+    def work(connection: Connection) -> str:
+        chain.lock(connection, ledger.environment, asset)
+        known = chain.find(connection, ledger.environment, EvidenceKind.RECORDS, key)
+        if known is not None:
+            return known.hash
+        kind = EvidenceKind.RECORDS
+        head = chain.append(connection, ledger.environment, asset, kind, key, attested, at=at, batch_id=batch_id)
+        told = {**(details or {}), "reason": reason}
+        _log(connection, ledger, at, **who, action=action, asset=asset, subject=subject, details=told)
         return head.hash
 
     return ledger.database.write(work)
@@ -139,11 +197,13 @@ def log(
     )
 
 
-def events(ledger: Ledger, asset: str | None, *, limit: int) -> tuple[AuditEvent, ...]:
+def events(ledger: Ledger, asset: str | None, *, subject: str | None, limit: int) -> tuple[AuditEvent, ...]:
     """The log, the latest first."""
     query = select(audit_event).where(audit_event.c.environment == ledger.environment)
     if asset is not None:
         query = query.where(audit_event.c.asset == asset)
+    if subject is not None:
+        query = query.where(audit_event.c.subject == subject)
     with ledger.database.read() as connection:
         rows = connection.execute(query.order_by(audit_event.c.event_id.desc()).limit(limit))
         return tuple(

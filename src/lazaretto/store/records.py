@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from lazaretto.model.results import Approval
 from lazaretto.model.words import AssetState, GateAction, Publication, Severity, Word
 
 
@@ -17,6 +18,8 @@ class EvidenceKind(Word):
     CONFIRMATION = "confirmation"
     TRANSITION = "transition"
     APPROVAL = "approval"
+    RECORDS = "records"
+    """Something was done to quarantined records: which, how many, by whom and why."""
 
 
 class RunState(Word):
@@ -138,6 +141,17 @@ class PhaseRecord:
     started_at: datetime
     ended_at: datetime | None
     seconds: float | None
+
+
+@dataclass(frozen=True)
+class ApprovalRecord:
+    """An approval as it is on record; in force or not."""
+
+    approval_id: str
+    asset: str
+    approval: Approval
+    requested_by: str | None
+    recorded_at: datetime
 
 
 @dataclass(frozen=True)

@@ -8,36 +8,25 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, and_, func, insert, select
 
+from lazaretto.gate.outcome import asset_state_after
 from lazaretto.model.results import GateDecision
-from lazaretto.model.words import AssetState, GateAction, Mode, Publication
+from lazaretto.model.words import AssetState, GateAction
 from lazaretto.store.ledger import Ledger
 from lazaretto.store.records import AssetStanding
 from lazaretto.store.tables import asset_state
 
-_AFTER = {
-    Publication.PUBLISHED_CERTIFIED: AssetState.CERTIFIED,
-    Publication.PUBLISHED_PARTIAL: AssetState.PARTIAL,
-    Publication.PUBLISHED_DEGRADED: AssetState.DEGRADED,
-}
-
 
 def after(decision: GateDecision, published_version: int | None, before: AssetStanding | None) -> dict[str, Any]:
-    """The entry that a confirmed decision brings about: "asset state after it" in the action table."""
-    entry: dict[str, Any] = {"supersedes": None, "last_attempt_refused": not decision.publishes}
-    if decision.publishes:
-        annotated = decision.context.mode is Mode.ANNOTATE
-        entry["state"] = AssetState.UNCERTIFIED if annotated else _AFTER[decision.publication]
-        entry["delta_version"] = published_version
-        if decision.action is GateAction.SUPERSEDE and before is not None:
-            entry["supersedes"] = before.version
-        return entry
-    # Nothing was published: readers see what they saw before, and it is worth what it was worth before.
-    entry["delta_version"] = before.version if before else None
-    if decision.action is GateAction.FAIL_CLOSED:
-        entry["state"] = AssetState.LOCKED
-    else:
-        entry["state"] = before.state if before else AssetState.UNCERTIFIED
-    return entry
+    """The entry that a confirmed decision brings about: the gate says the state, here it gets its version."""
+    worth = asset_state_after(decision) or (before.state if before else AssetState.UNCERTIFIED)
+    replaced = decision.publishes and decision.action is GateAction.SUPERSEDE and before is not None
+    return {
+        "state": worth,
+        # Where nothing was published readers see what they saw before.
+        "delta_version": published_version if decision.publishes else before and before.version,
+        "supersedes": before.version if replaced and before else None,
+        "last_attempt_refused": not decision.publishes,
+    }
 
 
 def add(
@@ -111,19 +100,21 @@ def last_version(ledger: Ledger, asset: str, accept: Iterable[AssetState]) -> in
 
     A lock says nothing about what is published: the version before it keeps its state.
     """
-    accepted, settled = set(accept), set[int]()
+    accepted = set(accept)
+    return next((version for version, state in worth(ledger, asset).items() if state in accepted), None)
+
+
+def worth(ledger: Ledger, asset: str) -> dict[int, AssetState]:
+    """Each Delta version on record and the state it stands in today, in the order of the last word on them."""
+    found: dict[int, AssetState] = {}
     with ledger.database.read() as connection:
         for row in connection.execute(_history(ledger.environment, asset)).mappings():
             entry = _standing(row)
-            if entry.version is not None and entry.version not in settled and entry.state is not AssetState.LOCKED:
-                if entry.state in accepted:
-                    return entry.version
-                settled.add(entry.version)
-            if entry.supersedes is not None and entry.supersedes not in settled:
-                if AssetState.SUPERSEDED in accepted:
-                    return entry.supersedes
-                settled.add(entry.supersedes)
-    return None
+            if entry.version is not None and entry.state is not AssetState.LOCKED:
+                found.setdefault(entry.version, entry.state)
+            if entry.supersedes is not None:
+                found.setdefault(entry.supersedes, AssetState.SUPERSEDED)
+    return found
 
 
 def _history(environment: str, asset: str) -> Select[Any]:

@@ -12,11 +12,12 @@ from lazaretto.model.fingerprint import rule_set_fingerprint
 from lazaretto.model.results import Approval, Counts, GateDecision
 from lazaretto.model.suite import Suite
 from lazaretto.model.words import AssetState
-from lazaretto.store import chain, decisions, people, runs, states, suites, verify
+from lazaretto.store import chain, decisions, people, restore, runs, states, suites, verify
 from lazaretto.store.database import connect
 from lazaretto.store.ledger import Ledger
 from lazaretto.store.migrate import migrate
 from lazaretto.store.records import (
+    ApprovalRecord,
     AssetStanding,
     AuditEvent,
     ChainHead,
@@ -148,10 +149,27 @@ class Store:
         return decisions.load(self._ledger, decision_id)
 
     def decisions(
-        self, asset: str | None = None, *, limit: int | None = 50, before: datetime | None = None
+        self,
+        asset: str | None = None,
+        *,
+        limit: int | None = 50,
+        before: datetime | None = None,
+        since: datetime | None = None,
     ) -> tuple[DecisionSummary, ...]:
         """Decisions, the latest first."""
-        return decisions.listing(self._ledger, asset, limit=limit, before=before)
+        return decisions.listing(self._ledger, asset, limit=limit, before=before, since=since)
+
+    def latest_decisions(self) -> Mapping[str, DecisionSummary]:
+        """The last decision about each asset."""
+        return decisions.latest(self._ledger)
+
+    def decision_named(self, prefix: str) -> DecisionSummary:
+        """The one decision whose id begins so; RecordMissing if there is none, or more than one."""
+        return decisions.named(self._ledger, prefix)
+
+    def decision_details(self, decision_id: str) -> Mapping[str, Any]:
+        """What was attested besides the decision: the seal, and the policy in full."""
+        return decisions.details_of(self._ledger, decision_id)
 
     def unconfirmed(self, asset: str | None = None) -> tuple[DecisionSummary, ...]:
         """Decisions without a confirmation, the oldest first, for `settle`."""
@@ -175,6 +193,10 @@ class Store:
         """The latest Delta version that stands in an accepted state, or None."""
         return states.last_version(self._ledger, asset, accept)
 
+    def asset_versions(self, asset: str) -> dict[int, AssetState]:
+        """Each Delta version on record and the state it stands in today, the last word first."""
+        return states.worth(self._ledger, asset)
+
     def record_transition(
         self,
         asset: str,
@@ -185,8 +207,9 @@ class Store:
         actor: str,
         assurance: str = "asserted",
         details: Mapping[str, Any] | None = None,
+        key: str | None = None,
     ) -> str:
-        """Change an asset's state outside a batch; returns the evidence hash."""
+        """Change an asset's state outside a batch; returns the evidence hash. The same `key` again changes nothing."""
         return people.transition(
             self._ledger,
             asset,
@@ -196,6 +219,7 @@ class Store:
             actor=actor,
             assurance=assurance,
             details=details,
+            key=key,
         )
 
     # People
@@ -207,19 +231,28 @@ class Store:
         *,
         requested_by: str | None = None,
         decision_id: str | None = None,
+        approval_id: str | None = None,
     ) -> str:
-        """Put an approval on record; returns its id. Whether it is worth anything is the gate's business."""
+        """Put an approval on record; returns its id. Whether it is worth anything is the gate's business.
+
+        An id given by the caller makes it safe to repeat.
+        """
         return people.approve(
             self._ledger,
             approval,
             asset,
             requested_by=requested_by,
             decision_id=decision_id,
+            approval_id=approval_id,
         )
 
     def approvals(self, asset: str, *, batch_id: str | None = None, at: datetime | None = None) -> tuple[Approval, ...]:
         """Approvals in force, oldest first; with `batch_id` those for that batch or for any."""
         return people.approvals(self._ledger, asset, batch_id=batch_id, at=at)
+
+    def approvals_on_record(self, asset: str | None = None) -> tuple[ApprovalRecord, ...]:
+        """All approvals, the latest first, expired ones too."""
+        return people.on_record(self._ledger, asset)
 
     def record_event(
         self,
@@ -234,19 +267,55 @@ class Store:
         """Note in the audit log that somebody did something."""
         people.log(self._ledger, actor, action, asset=asset, subject=subject, assurance=assurance, details=details)
 
-    def events(self, asset: str | None = None, *, limit: int = 100) -> tuple[AuditEvent, ...]:
+    def record_action(
+        self,
+        asset: str,
+        action: str,
+        *,
+        key: str,
+        reason: str,
+        actor: str,
+        assurance: str = "asserted",
+        subject: str | None = None,
+        batch_id: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Attest what was done to quarantined records of an asset; returns the evidence hash.
+
+        It becomes a link of the asset's chain and an entry of the log. The same `key` again changes nothing.
+        """
+        return people.act(
+            self._ledger,
+            asset,
+            action,
+            key=key,
+            reason=reason,
+            actor=actor,
+            assurance=assurance,
+            subject=subject,
+            batch_id=batch_id,
+            details=details,
+        )
+
+    def events(
+        self, asset: str | None = None, *, subject: str | None = None, limit: int = 100
+    ) -> tuple[AuditEvent, ...]:
         """The audit log, the latest first."""
-        return people.events(self._ledger, asset, limit=limit)
+        return people.events(self._ledger, asset, subject=subject, limit=limit)
 
     # Evidence
 
-    def evidence(self, asset: str) -> tuple[EvidenceRecord, ...]:
-        """An asset's chain, from its first record on."""
-        return chain.records(self._ledger, asset)
+    def evidence(self, asset: str, *, after: int = 0) -> tuple[EvidenceRecord, ...]:
+        """An asset's chain, from its first record on, or from the one after a position."""
+        return chain.records(self._ledger, asset, after)
 
     def chain_heads(self, asset: str | None = None) -> tuple[ChainHead, ...]:
         """The last record of each chain, to be noted in the lake."""
         return chain.heads(self._ledger, asset)
+
+    def restore(self, asset: str, records: Sequence[EvidenceRecord], decisions: Mapping[str, Any]) -> restore.Restored:
+        """Bring back what copies of the evidence hold and this store does not (see `lazaretto rebuild-store`)."""
+        return restore.restore(self._ledger, asset, records, decisions)
 
     def verify_chain(self, asset: str, known_heads: Sequence[ChainHead] = ()) -> tuple[Finding, ...]:
         """What does not add up in an asset's evidence, the first broken link first; empty if all is well."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, insert, select
 
 from lazaretto.model.suite import Suite
+from lazaretto.store.canonical import digest
 from lazaretto.store.errors import SuiteChanged
 from lazaretto.store.ledger import Ledger, split_asset
 from lazaretto.store.payload import encode
 from lazaretto.store.tables import quality_suite
+from lazaretto.store.types import spell
 
 
 def register(ledger: Ledger, suite: Suite, fingerprint: str) -> None:
@@ -38,6 +43,17 @@ def register(ledger: Ledger, suite: Suite, fingerprint: str) -> None:
             )
 
     ledger.database.write(work)
+
+
+def attested(row: Mapping[Any, Any]) -> str:
+    """The hash that a decision's evidence keeps of the suite it was made by, every column included."""
+    return digest({**row, "created_at": spell(row["created_at"])})
+
+
+def row_of(connection: Connection, environment: str, suite: str, version: str) -> RowMapping | None:
+    """A suite version as it is on record."""
+    query = select(quality_suite).filter_by(environment=environment, suite_id=suite, suite_version=version)
+    return connection.execute(query).mappings().first()
 
 
 def fingerprint_of(ledger: Ledger, suite: str, version: str) -> str | None:

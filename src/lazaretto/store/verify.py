@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Table, select
 
+from lazaretto.store import verify_suites
 from lazaretto.store.canonical import digest
 from lazaretto.store.chain import GENESIS, hash_of
 from lazaretto.store.errors import StoreError
@@ -43,6 +44,7 @@ def verify(ledger: Ledger, asset: str, known_heads: Sequence[ChainHead] = ()) ->
         # What a record attests is evidence only if the record is: the others are named already.
         sound = [row for row in rows if row["sequence"] not in altered]
         findings += _decisions(connection, ledger.environment, asset, sound, rows, whole=not findings)
+        findings += verify_suites.contradictions(connection, ledger.environment, asset, sound)
         findings += _states(connection, ledger.environment, asset, sound, rows)
         findings += _approvals(connection, ledger.environment, asset, sound, rows)
     return tuple(findings)
@@ -193,6 +195,7 @@ def _states(
 ) -> Iterator[Finding]:
     """The history of states against the records that brought them about."""
     entries = {entry["sequence"]: entry for entry in _rows(connection, asset_state, environment, asset)}
+    reasons = {row["record_key"]: _attested(row).get("reason_code") for row in _of(sound, EvidenceKind.DECISION)}
     for row in sound:
         if row["kind"] not in (EvidenceKind.CONFIRMATION, EvidenceKind.TRANSITION):
             continue
@@ -203,6 +206,7 @@ def _states(
         elif {name: entry[name] for name in _STATE_COLUMNS} != expected or (
             (entry["decision_id"], entry["batch_id"], entry["recorded_at"])
             != (attested.get("decision_id"), row["batch_id"], row["recorded_at"])
+            or entry["reason"] != attested.get("reason", reasons.get(row["record_key"], entry["reason"]))
         ):
             yield Finding(asset, Flaw.ALTERED, sequence, "the asset state that this record brought about was altered")
     for sequence in sorted(entries.keys() - {row["sequence"] for row in rows}, key=repr):
@@ -222,7 +226,7 @@ def _approvals(
         entry = entries.get(row["record_key"])
         if entry is None:
             yield Finding(asset, Flaw.REMOVED, row["sequence"], f"the approval {row['record_key']} was removed")
-        elif not _is_as_approved(entry, _attested(row)):
+        elif entry["recorded_at"] != row["recorded_at"] or not _is_as_approved(entry, _attested(row)):
             yield Finding(asset, Flaw.ALTERED, row["sequence"], f"the approval {row['record_key']} was altered")
     attested_ids = {row["record_key"] for row in rows if row["kind"] == EvidenceKind.APPROVAL}
     for approval_id in sorted(entries.keys() - attested_ids):
