@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from lazaretto.engine.details import FAILURE_TYPE
+from lazaretto.engine.stage import REJECT_MEMBERS
 from lazaretto.model.results import Counts
 from lazaretto.model.seal import SEAL_FILE, Seal, SealedSource, SealedTarget
 from lazaretto.model.values import Threshold, parse_rate
@@ -56,20 +57,9 @@ def stage(
     frame = rows.selectExpr(
         "cast(NULL as int) AS `target column`",
         f"{payload_sql(schema, policy, masked, key, rescued=rescued)} AS lz_payload",
-        f"{hash_sql(schema, rescued=rescued)} AS lz_payload_hash",
-        f"'{quoted}' AS lz_payload_schema",
-        f"{FAILURES} AS lz_failures",
-        f"'{severity}' AS lz_severity",
-        "cast(NULL as string) AS lz_key",
-        "cast(NULL as string) AS lz_event_id",
-        "'file 1' AS lz_position",
-        f"{rescued or 'cast(NULL as string)'} AS lz_rescued",
-        f"'{place}' AS lz_place",
-        "cast(NULL as struct<class:string,message:string,trace:string,phase:string>) AS lz_error",
+        f"{_reject(schema, quoted, rescued, severity, place)} AS lz_reject",
         "1L AS lz_failed_0",
         "0L AS lz_errors_0",
-        "timestamp'2026-11-17 23:30:00Z' AS lz_run_time",
-        "'bronze.orders' AS lz_source_table",
         "'quarantined' AS lz_route",
     )
     if accepted:
@@ -85,6 +75,22 @@ def stage(
     seal = _seal(batch_id, folder, str(target), asset, files, policy)
     Files(spark).put_if_absent(f"{target}/{folder}/{SEAL_FILE}", seal.text())
     return seal
+
+
+def _reject(schema: str, quoted: str, rescued: str | None, severity: str, place: str) -> str:
+    values = {
+        "payload_hash": hash_sql(schema, rescued=rescued),
+        "payload_schema": f"'{quoted}'",
+        "failures": FAILURES,
+        "severity": f"'{severity}'",
+        "position": "'file 1'",
+        "rescued": rescued or "NULL",
+        "place": f"'{place}'",
+        "run_time": "timestamp'2026-11-17 23:30:00Z'",
+        "source_table": "'bronze.orders'",
+    }
+    listed = ", ".join(f"'{k}', cast({values.get(k, 'NULL')} as {kind})" for k, kind in REJECT_MEMBERS.items())
+    return f"to_variant_object(named_struct({listed}))"
 
 
 def _seal(batch_id: str, folder: str, target: str, asset: str, files: list[dict[str, Any]], policy: str) -> Seal:

@@ -167,3 +167,14 @@ def test_a_dropped_table_is_not_taken_for_a_new_lake(spark: SparkSession, tmp_pa
     assert "the column record_id is int instead of string" in altered.value.findings
     with pytest.raises(QuarantineTableAltered, match="cannot be mended in place"):
         repair(spark, str(path))
+
+
+def test_a_session_that_enforces_reserved_keywords_will_do(spark: SparkSession, tmp_path: Path) -> None:
+    session: Any = spark.newSession()
+    session.conf.set("spark.sql.ansi.enforceReservedKeywords", "true")
+    session._jvm.SparkSession.setActiveSession(session._jsparkSession)
+    path = str(tmp_path / "records")
+    ensure(session, path)
+    examine(session, path)
+    seal = stage(session, tmp_path / "target", session.sql(TWINS))
+    assert append(session, seal, path) == 3

@@ -6,16 +6,18 @@ import json
 from typing import TYPE_CHECKING
 
 from lazaretto.checks import sql
-from lazaretto.model.seal import QUARANTINED, Seal
+from lazaretto.engine.stage import unpacked
+from lazaretto.model.seal import PAYLOAD, QUARANTINED, REJECT, Seal
 from lazaretto.model.words import RecordStatus
 from lazaretto.quarantine.records import ensure
-from lazaretto.quarantine.shape import COLUMNS, STAGED
+from lazaretto.quarantine.shape import COLUMNS
 from lazaretto.spark.delta_log import DeltaLogs
 from lazaretto.spark.lock import table_lock
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+OUR_APP = "lazaretto:"
 _VERSION = 1
 """A batch has one set of rejects, so its application id has one version."""
 
@@ -39,7 +41,9 @@ def append(spark: SparkSession, seal: Seal, records_path: str, *, stage: str | N
     if appended(spark, seal, records_path):
         return rows
     frame = staged_records(spark, seal, stage)
-    note = json.dumps({"batch_id": seal.batch_id, "run_id": seal.run_id, "asset": seal.target.asset, "rows": rows})
+    note = json.dumps(
+        {"lazaretto": 1, "batch_id": seal.batch_id, "run_id": seal.run_id, "asset": seal.target.asset, "rows": rows}
+    )
     with table_lock(spark, records_path):
         (
             frame.write.format("delta")
@@ -59,7 +63,7 @@ def appended(spark: SparkSession, seal: Seal, records_path: str) -> bool:
 
 def application_id(seal: Seal) -> str:
     """By this name the table's log knows the batch."""
-    return f"lazaretto:{seal.batch_id}"
+    return f"{OUR_APP}{seal.batch_id}"
 
 
 def record_id_sql(seal: Seal) -> str:
@@ -75,7 +79,7 @@ def staged_records(spark: SparkSession, seal: Seal, stage: str | None = None) ->
     """The quarantined rows of a staged batch in the shape of the table."""
     paths = seal.paths_of(QUARANTINED, stage=stage)
     staged = (
-        spark.read.schema(", ".join(f"{column.name} {column.type}" for column in STAGED))
+        spark.read.schema(f"{PAYLOAD} variant, {REJECT} variant")
         # Exactly the sealed files: no globs, no partition columns guessed from folder names, and none that is
         # missing or damaged passed over, whatever the session is set to.
         .option("recursiveFileLookup", "true")
@@ -85,7 +89,8 @@ def staged_records(spark: SparkSession, seal: Seal, stage: str | None = None) ->
         .parquet(*paths)
     )
     values = _values(seal)
-    return staged.selectExpr(*(f"cast({values.get(c.name, 'NULL')} as {c.type}) AS {c.name}" for c in COLUMNS))
+    rows = staged.selectExpr(f"{record_id_sql(seal)} AS lz_record_id", PAYLOAD, *unpacked())
+    return rows.selectExpr(*(f"cast({values.get(c.name, 'NULL')} as {c.type}) AS {c.name}" for c in COLUMNS))
 
 
 def _values(seal: Seal) -> dict[str, str]:
@@ -93,7 +98,7 @@ def _values(seal: Seal) -> dict[str, str]:
         return "NULL" if value is None else sql.text(value)
 
     return {
-        "record_id": record_id_sql(seal),
+        "record_id": "lz_record_id",
         "place": "lz_place",
         "asset": text(seal.target.asset),
         "source_table": "lz_source_table",
@@ -102,7 +107,7 @@ def _values(seal: Seal) -> dict[str, str]:
         "source_position": "lz_position",
         "record_key": "lz_key",
         "event_id": "lz_event_id",
-        "payload": "lz_payload",
+        "payload": PAYLOAD,
         "payload_schema": "lz_payload_schema",
         "payload_hash": "lz_payload_hash",
         "payload_policy": f"coalesce(lz_payload_policy, {text(seal.payload)})",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from urllib.parse import unquote
 
 from lazaretto.model.errors import LazarettoError
+from lazaretto.model.resolution import Request, Resolution
 from lazaretto.model.seal import SEAL_FILE, Seal
 from lazaretto.spark.files import Files, is_local, local
+
+CLOSED_FILE, REQUEST_FILE = "closed.json", "request.json"
 
 
 class StagedFilesLost(LazarettoError):
@@ -54,3 +58,40 @@ def _copy(files: Files, source: str, target: str, size: int) -> None:
     if is_local(target):  # the original is deleted next: the copy has to be on disk, not on its way there
         with local(target).open("rb") as file:
             os.fsync(file.fileno())
+
+
+def bring_back(files: Files, seal: Seal, held_root: str) -> None:
+    """Copy a held batch back to where it was staged, without its seal: readers do not see it there."""
+    for file in seal.files:
+        path = unquote(file["path"])
+        _copy(files, f"{held_root}/{seal.folder}/{path}", f"{seal.stage}/{path}", int(file["size"]))
+
+
+def close(files: Files, seal: Seal, held_root: str, resolution: Resolution) -> None:
+    """Remove a held batch that has ended; how it ended stays."""
+    place = f"{held_root}/{seal.folder}"
+    document = {"resolution": resolution.model_dump(mode="json"), "seal": json.loads(seal.text())}
+    files.put_if_absent(f"{place}/{CLOSED_FILE}", json.dumps(document))
+    files.delete(f"{place}/{SEAL_FILE}")
+    for name in files.list(place):
+        if name != CLOSED_FILE:
+            files.delete(f"{place}/{name}")
+
+
+def closed(files: Files, held_root: str) -> list[tuple[Seal, Resolution]]:
+    """The held batches that have ended, by the time they were sealed."""
+    texts = (files.read_text(f"{held_root}/{name}/{CLOSED_FILE}") for name in files.list(held_root))
+    documents = (json.loads(text) for text in texts if text)
+    found = [(Seal.model_validate(each["seal"]), Resolution.model_validate(each["resolution"])) for each in documents]
+    return sorted(found, key=lambda pair: pair[0].sealed_at)
+
+
+def ask(files: Files, seal: Seal, held_root: str, request: Request) -> bool:
+    """Put on record who asks for the end of a held batch; False if somebody has asked already."""
+    return files.put_if_absent(f"{held_root}/{seal.folder}/{REQUEST_FILE}", request.model_dump_json())
+
+
+def asked(files: Files, seal: Seal, held_root: str) -> Request | None:
+    """Who asked for the end of a held batch."""
+    text = files.read_text(f"{held_root}/{seal.folder}/{REQUEST_FILE}")
+    return None if text is None else Request.model_validate_json(text)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPAIR = "lazaretto quarantine repair"
+_NO_REPAIR = "This cannot be mended in place: restore an earlier version, or move the table away."
+CHANGE_FEED = "delta.enableChangeDataFeed"
 
 
 class QuarantineTableAltered(LazarettoError):
@@ -60,17 +62,31 @@ def ensure(spark: SparkSession, path: str) -> None:
     examine(spark, path)
 
 
-def examine(spark: SparkSession, path: str) -> None:
-    """Compare the table with the declaration; QuarantineTableAltered says what is missing or changed."""
+def examine(spark: SparkSession, path: str, *, change_feed: bool = True) -> None:
+    """Compare the table with the declaration; QuarantineTableAltered says what is missing or changed.
+
+    `change_feed=False` is for whoever gets along without it.
+    """
     if not exists(spark, path):
         raise QuarantineTableDropped(path)
     facts = DeltaLogs(spark).facts(path)
-    findings = _findings(spark, facts)
+    findings = _findings(facts)
+    if not change_feed:
+        findings = tuple(finding for finding in findings if CHANGE_FEED not in finding)
     known = _mark(spark, path, facts.id)
     if known != facts.id:
         findings = ("it is another table than before, so records may be gone", *findings)
     if findings:
         raise QuarantineTableAltered(path, findings)
+
+
+def waiting(spark: SparkSession, path: str, asset: str) -> int:
+    """Records of an asset that nobody has dealt with yet."""
+    if not exists(spark, path):
+        return 0
+    closed = "'RECOVERED', 'REJECTED', 'ARCHIVED'"
+    rows = spark.read.format("delta").load(path).where(f"asset = {sql.text(asset)} AND status NOT IN ({closed})")
+    return rows.count()
 
 
 def repair(spark: SparkSession, path: str) -> tuple[str, ...]:
@@ -86,6 +102,9 @@ def repair(spark: SparkSession, path: str) -> tuple[str, ...]:
         if missing := [column for column in _missing(facts) if not column.required]:
             spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({', '.join(_definition(c) for c in missing)})")
             done.append("added " + ", ".join(column.name for column in missing))
+            facts = DeltaLogs(spark).facts(path)
+        if left := _of_its_shape(facts):  # before anything is set that asks for the columns
+            raise QuarantineTableAltered(path, left, _NO_REPAIR)
         if changed := _changed_properties(facts):
             pairs = ", ".join(f"'{name}' = '{PROPERTIES[name]}'" for name in changed)
             spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({pairs})")
@@ -95,10 +114,8 @@ def repair(spark: SparkSession, path: str) -> tuple[str, ...]:
             Files(spark).delete(_marker(path))
             _mark(spark, path, facts.id)
             done.append("accepted the table as it is now")
-    if left := _findings(spark, facts):
-        raise QuarantineTableAltered(
-            path, left, "This cannot be mended in place: restore an earlier version, or move the table away."
-        )
+    if left := _findings(facts):
+        raise QuarantineTableAltered(path, left, _NO_REPAIR)
     return tuple(done)
 
 
@@ -121,7 +138,16 @@ def _definition(column: RecordColumn) -> str:
     return f"{column.name} {column.type}{need} COMMENT {sql.text(column.comment)}"
 
 
-def _findings(spark: SparkSession, facts: TableFacts) -> tuple[str, ...]:
+def _findings(facts: TableFacts) -> tuple[str, ...]:
+    properties = [
+        f"the property {name} is {facts.configuration.get(name, 'unset')} instead of {PROPERTIES[name]}"
+        for name in _changed_properties(facts)
+    ]
+    return (*_of_its_shape(facts), *properties)
+
+
+def _of_its_shape(facts: TableFacts) -> tuple[str, ...]:
+    """What is wrong with columns and partitions: where a required column is gone, no repair brings it back."""
     findings = [f"the column {column.name} is missing" for column in _missing(facts)]
     found = {field["name"]: ddl(field["type"]) for field in facts.schema["fields"]}
     for name, wanted in _declared_types().items():
@@ -130,10 +156,6 @@ def _findings(spark: SparkSession, facts: TableFacts) -> tuple[str, ...]:
     if facts.partition_columns != PARTITIONS:
         listed = ", ".join(facts.partition_columns) or "nothing"
         findings.append(f"it is partitioned by {listed} instead of {', '.join(PARTITIONS)}")
-    findings += [
-        f"the property {name} is {facts.configuration.get(name, 'unset')} instead of {PROPERTIES[name]}"
-        for name in _changed_properties(facts)
-    ]
     return tuple(findings)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from lazaretto.checks.ddl import parse_type
 from lazaretto.engine.details import FAILURE_TYPE
 from lazaretto.model.words import RecordStatus
+from lazaretto.quarantine.history import HISTORY
 
 FAILURES = FAILURE_TYPE
 FAILURE_NAMES = tuple(name for name, _ in parse_type(FAILURE_TYPE).parts[0][1].parts)
@@ -66,42 +66,25 @@ COLUMNS = (
     _column("reject_reason_code", "string", "why it was rejected for good"),
     _column("correction", "variant", "an object whose fields are laid over the payload"),
     _column("corrected_at", "timestamp", "when the correction was made"),
+    _column("claimed_by", "string", "who reviews it"),
+    _column("claimed_until", "timestamp", "when that claim ends by itself"),
+    _column("recovered_version", "bigint", "the version of the asset that published it"),
+    _column("history", HISTORY, "every step it took, never changed"),
     _column("error", ERROR, "for a dead letter: what went wrong, values scrubbed"),
 )
 
 NAMES = tuple(column.name for column in COLUMNS)
 PARTITIONS = ("quarantined_date", "severity")
 
+STATISTICS = "record_id,place,asset,source_system,entity,status,attempt,run_id,batch_id,suite,quarantined_at,updated_at"
+"""Columns of which the log may hold the least and greatest values: none that could tell something of a row's, because
+what once is in the log no erasure reaches."""
+
 PROPERTIES = {
     "delta.enableChangeDataFeed": "true",
     "delta.enableRowTracking": "true",
     "delta.enableDeletionVectors": "true",
+    "delta.dataSkippingStatsColumns": STATISTICS,
     "delta.deletedFileRetentionDuration": "interval 90 days",
     "delta.logRetentionDuration": "interval 90 days",  # Delta wants it to last as long as the deleted files
 }
-
-
-class Staged(NamedTuple):
-    """A column of a staged quarantined row."""
-
-    name: str
-    type: str
-
-
-STAGED = (
-    Staged("lz_payload", "variant"),
-    Staged("lz_payload_hash", "string"),
-    Staged("lz_payload_schema", "string"),
-    Staged("lz_payload_policy", "string"),  # only where a row's policy is not the batch's
-    Staged("lz_failures", FAILURES),
-    Staged("lz_severity", "string"),
-    Staged("lz_key", "string"),
-    Staged("lz_event_id", "string"),
-    Staged("lz_position", "string"),
-    Staged("lz_rescued", "string"),
-    Staged("lz_place", "string"),
-    Staged("lz_error", ERROR),
-    Staged("lz_run_time", "timestamp"),
-    Staged("lz_source_table", "string"),
-)
-"""What is read back of a staged quarantined row. A column that a file lacks reads as NULL."""

@@ -31,7 +31,13 @@ DATASET_PREFIX = "quarantine_"
 VIEWS = (INBOX, DEAD_LETTER, RECORDS, UNIVERSAL, OUTBOX)
 """The views that are always there; one for each dataset comes besides."""
 
-OUTBOX_COLUMNS = {"record_id": "string", "asset": "string", "payload": "variant", "recycled_at": "timestamp"}
+OUTBOX_COLUMNS = {
+    "record_id": "string",
+    "asset": "string",
+    "payload": "variant",
+    "correction": "variant",
+    "recycled_at": "timestamp",
+}
 """What the view of the outbox needs of that table."""
 
 CORRECTED = f"CASE WHEN correction IS NULL THEN payload ELSE {overlaid('payload', 'correction')} END"
@@ -80,14 +86,23 @@ DQ_COLUMNS = {
 
 
 def register_views(
-    spark: SparkSession, records_path: str, *, outbox_path: str | None = None, datasets: bool = True
+    spark: SparkSession,
+    records_path: str,
+    *,
+    outbox_path: str | None = None,
+    archive_path: str | None = None,
+    datasets: bool = True,
 ) -> tuple[str, ...]:
     """Create (or refresh) the temporary views; returns their names.
 
     Where a table does not exist yet, its views are there and empty. `datasets=False` leaves out the views of
-    the single datasets, which cost a query over the records to learn what datasets there are.
+    the single datasets, which cost a query over the records to learn what datasets there are. `archive_path` is
+    given while a move to the archive is open: what it has is left out.
     """
     source = _source(spark, records_path, {column.name: column.type for column in COLUMNS})
+    if archive_path is not None and exists(spark, archive_path):
+        archive = f"delta.{sql.identifier(archive_path)}"
+        source = f"(SELECT r.* FROM {source} AS r LEFT ANTI JOIN {archive} AS a ON r.record_id = a.record_id)"
     outbox = _source(spark, outbox_path, OUTBOX_COLUMNS)
     selects = {
         RECORDS: f"SELECT * FROM {source}",
@@ -95,7 +110,7 @@ def register_views(
         DEAD_LETTER: f"SELECT *, {_results()} FROM {source} WHERE place = '{Place.DEAD_LETTER}'",
         UNIVERSAL: f"SELECT {_selected(UNIVERSAL_COLUMNS)} FROM {source}",
         OUTBOX: (
-            "SELECT record_id AS _dlq_sk, asset AS _dlq_source_table, payload AS _row_data, "
+            f"SELECT record_id AS _dlq_sk, asset AS _dlq_source_table, {CORRECTED} AS _row_data, "
             f"recycled_at AS _dlq_recycled_at FROM {outbox}"
         ),
     }
