@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import lazaretto as lz
-from lazaretto.config.project import load_project
-from lazaretto.pipeline.api import open_project_store
+from lazaretto.config.project import Project, load_project
+from lazaretto.pipeline.bench import Bench
+from lazaretto.pipeline.control import open_project_store
+from lazaretto.pipeline.failpoints import FailpointReached
+from lazaretto.pipeline.places import Places
+from lazaretto.pipeline.proof import Proof
+from lazaretto.pipeline.verify import verify
 from lazaretto.store import Store
 
 SUITE = """
@@ -66,11 +75,22 @@ class World:
         frame = self.spark.createDataFrame(list(rows), schema).coalesce(1)
         frame.write.format("delta").mode("append").save(self.path(table))
 
+    def crash(self, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+        """A run that ends with an exception at this point."""
+        with monkeypatch.context() as patch:
+            patch.setenv("LAZARETTO_FAILPOINT", f"{point}:raise")
+            with pytest.raises(FailpointReached):
+                self.run(run_id="doomed")
+
+    def sql(self, statement: str, table: str = "silver.orders") -> Any:
+        """SQL on a table, as somebody else would run it; `{}` is the table."""
+        return self.spark.sql(statement.format(f"delta.`{self.path(table)}`"))
+
     def run(self, **options: Any) -> lz.RunResult:
         return lz.run(self.suite(), self.spark, **options)
 
     def rows(self, table: str = "silver.orders") -> list[Any]:
-        if not (Path(self.path(table)) / "_delta_log").exists():
+        if not any((Path(self.path(table)) / "_delta_log").glob("*.json")):
             return []
         return self.spark.read.format("delta").load(self.path(table)).collect()
 
@@ -93,8 +113,25 @@ class World:
     def commits(self, table: str = "silver.orders") -> int:
         return len(list((Path(self.path(table)) / "_delta_log").glob("*.json")))
 
+    def project(self) -> Project:
+        return load_project(self.root)
+
     def store(self) -> Store:
-        return open_project_store(load_project(self.root), None)
+        return open_project_store(self.project(), None)
+
+    @contextmanager
+    def bench(self) -> Iterator[Bench]:
+        """The tools that commands work with."""
+        with self.store() as store:
+            yield Bench(self.spark, Places.of(load_project(self.root)), store)
+
+    def verify(self, table: str = "silver.orders") -> Proof:
+        with self.bench() as bench:
+            return verify(bench, {table: self.path(table)})[0]
+
+    def proved(self, table: str = "silver.orders") -> None:
+        proof = self.verify(table)
+        assert proof.holds, [finding.problem for finding in proof.findings]
 
     def nothing_lost_or_doubled(self, expected: list[int]) -> None:
         """Every input row is in exactly one place."""

@@ -8,24 +8,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lazaretto.config.own_checks import load_catalogue
 from lazaretto.config.project import Project, load_project
-from lazaretto.config.secrets import resolve as resolve_secrets
 from lazaretto.model.expression import problems_of
 from lazaretto.model.run import RunResult
 from lazaretto.model.suite import Suite
-from lazaretto.pipeline.batch import Clock, Order, rehearse, run_batch
-from lazaretto.pipeline.finish import Bench
+from lazaretto.pipeline import chores, export
+from lazaretto.pipeline.batch import rehearse, run_batch
+from lazaretto.pipeline.bench import Bench
+from lazaretto.pipeline.control import open_project_store
+from lazaretto.pipeline.corrections import tried_by_itself
+from lazaretto.pipeline.export import after_run
+from lazaretto.pipeline.order import Clock, Order
 from lazaretto.pipeline.places import Places
-from lazaretto.pipeline.sources import Slice, SourceError
-from lazaretto.store import Store, open_store
+from lazaretto.pipeline.recycle import recycle as recycle_suite
+from lazaretto.pipeline.sources import Slice, SourceError, active
+from lazaretto.spark.files import Files
+from lazaretto.store import open_store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-def open_project_store(project: Project, env: str | None) -> Store:
-    """The control store of a project."""
-    return open_store(resolve_secrets(project.store_url).reveal(), environment=env or "default")
 
 
 def run(
@@ -52,13 +54,14 @@ def run(
     The session is the caller's; without one, the frame's or the active one is used. Repeating a run is safe: a batch
     is published once, whatever happened to earlier attempts. `dry_run` decides and leaves nothing behind.
     """
-    chosen = spark or (df.sparkSession if df is not None else _active())
+    chosen = spark or (df.sparkSession if df is not None else active())
     home = project or load_project(suite.project_root and Path(suite.project_root), env or suite.environment)
     if where and (problems := problems_of(where)):
         raise SourceError(f"the condition of the slice is refused: {problems[0].message}")
     label = run_id or str(uuid.uuid4())
     env = env or suite.environment
     order = Order(
+        corrections=() if dry_run else tried_by_itself(suite, home, env),
         env=env,
         run_id=label,
         slice=Slice(
@@ -72,15 +75,55 @@ def run(
         strict=strict,
         wait=wait,
     )
-    places, watch = Places.of(home), clock or Clock()
+    watch = clock or Clock()
     if dry_run:
         with (
             tempfile.TemporaryDirectory(prefix="lazaretto-dry-run-") as scratch,
             open_store(f"sqlite:///{scratch}/control.db") as store,
         ):
-            return rehearse(Bench(chosen, places, store), suite, order, df, watch)
+            return rehearse(Bench.of(chosen, home, store), suite, order, df, watch)
     with open_project_store(home, env) as store:
-        return run_batch(Bench(chosen, places, store), suite, order, df, watch)
+        bench = Bench.of(chosen, home, store)
+        before = recycle_suite(bench, suite, env, wait=wait, clock=watch) if suite.recycle.at_start else []
+        result = after_run(bench, home, suite, run_batch(bench, suite, order, df, watch))
+    sent = [each for each in before if each.outcome == "done"]
+    return result.model_copy(update={"recycled": tuple(each.batch_id or "" for each in sent)})
+
+
+def recycle(
+    suite: Suite,
+    spark: SparkSession | None = None,
+    *,
+    env: str | None = None,
+    limit: int | None = None,
+    run_id: str | None = None,
+    project: Project | None = None,
+    wait: float = 600.0,
+    clock: Clock | None = None,
+) -> list[RunResult]:
+    """Send the corrected records of a suite back through the front door; one result for each batch.
+
+    Safe to repeat: a record's attempt is judged once and published at most once, whatever happened to earlier tries.
+    """
+    home = project or load_project(suite.project_root and Path(suite.project_root), env or suite.environment)
+    env = env or suite.environment
+    with open_project_store(home, env) as store:
+        bench = Bench.of(spark or active(), home, store)
+        return recycle_suite(bench, suite, env, limit=limit, run_id=run_id, wait=wait, clock=clock)
+
+
+def load_exported_suite(
+    spark: SparkSession,
+    suite: str,
+    *,
+    table: str | None = None,
+    fingerprint: str | None = None,
+    project: Project | str | Path | None = None,
+) -> Suite:
+    """A suite from a checks table (`lazaretto export checks`): with this fingerprint, or the one saved last."""
+    home = project if isinstance(project, Project) else load_project(project)
+    load_catalogue(home.folder)
+    return export.load_exported_suite(spark, Places.of(home), table or export.checks_name(home), suite, fingerprint)
 
 
 def register_views(spark: SparkSession, project: Project | str | Path | None = None) -> tuple[str, ...]:
@@ -89,13 +132,6 @@ def register_views(spark: SparkSession, project: Project | str | Path | None = N
 
     home = project if isinstance(project, Project) else load_project(project)
     places = Places.of(home)
-    return tuple(register(spark, places.records, outbox_path=places.outbox))
-
-
-def _active() -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    session = SparkSession.getActiveSession()
-    if session is None:
-        raise SourceError("run() needs a SparkSession: pass spark=…, or build one with lazaretto.spark.session()")
-    return session
+    moving = chores.moving(Files(spark), places)
+    archive = places.archive if moving else None
+    return tuple(register(spark, places.records, outbox_path=places.outbox, archive_path=archive))

@@ -9,26 +9,22 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from lazaretto.engine.keys import duplicate_keys
 from lazaretto.engine.measure import context_of, measure
 from lazaretto.gate.decide import decide
-from lazaretto.gate.policy import BUILT_IN, Policy
 from lazaretto.model.results import Counts, GateDecision
-from lazaretto.model.seal import ACCEPTED, QUARANTINED, SEAL_FILE, Seal
+from lazaretto.model.seal import ACCEPTED, QUARANTINED, ROUTE, SEAL_FILE, Seal
 from lazaretto.model.words import GateAction, Publication
-from lazaretto.pipeline import taken_files
+from lazaretto.pipeline import archive, taken_files
+from lazaretto.pipeline.bench import Bench
 from lazaretto.pipeline.failpoints import reach
-from lazaretto.pipeline.places import Places
+from lazaretto.pipeline.outcomes import set_aside, wait_with_it
 from lazaretto.pipeline.samples import with_samples
-from lazaretto.quarantine.append import append
 from lazaretto.quarantine.held import hold, seals_under
-from lazaretto.spark.files import Files
-from lazaretto.spark.publisher import CopyPublisher, Published, Publisher, ZeroCopyPublisher
-from lazaretto.store import RecordMissing, Store
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from lazaretto.spark.publisher import Overtaken, Published
+from lazaretto.store import RecordMissing
 
 
 class Progress(Protocol):
@@ -36,25 +32,6 @@ class Progress(Protocol):
 
     def phase(self, name: str) -> AbstractContextManager[None]:
         """Enclose a phase."""
-
-
-@dataclass(frozen=True)
-class Bench:
-    """The tools a batch is worked on with."""
-
-    spark: SparkSession
-    places: Places
-    store: Store
-    policy: Policy = BUILT_IN
-
-    @property
-    def files(self) -> Files:
-        """The lake's file system."""
-        return Files(self.spark)
-
-    def publisher(self, seal: Seal) -> Publisher:
-        """The way of publishing the batch was staged for."""
-        return CopyPublisher(self.spark) if seal.publisher == "copy" else ZeroCopyPublisher(self.spark)
 
 
 @dataclass(frozen=True)
@@ -78,17 +55,18 @@ def finish(bench: Bench, seal: Seal, progress: Progress) -> Finished:
     published = publisher.committed(seal)
     decision: GateDecision | None
     if published is None:
+        publisher.see_that_it_is_due(seal)
         with progress.phase("measure"):
             decision = decide_batch(bench, seal)
         reach("after_measure", spark)
-        bench.store.record_decision(decision, details={"seal": seal.hash})
+        evidence = archive.record_decision(bench, seal, decision)
         reach("after_decision", spark)
         taken_files.note(spark, seal)
         with progress.phase("publish"):
             reach("before_commit", spark)
             published = publisher.publish(
                 seal,
-                _commit_metadata(seal, decision),
+                commit_metadata(seal, decision, evidence),
                 with_rows=decision.publishes,
                 lock=decision.action is GateAction.FAIL_CLOSED,
             )
@@ -109,12 +87,12 @@ def _close(
         with progress.phase("hold"):
             hold(files, seal, seal.target.path, bench.places.held, delete=False)  # the seal stays open until the end
         reach("after_hold_copy", spark)
+        wait_with_it(bench, seal)
     else:
         with progress.phase("quarantine"):
-            append(spark, seal, bench.places.records)
+            set_aside(bench, seal, published.version)
         reach("after_quarantine", spark)
-        for path in seal.paths_of(QUARANTINED):
-            files.delete(path)
+        files.delete(f"{seal.stage}/{ROUTE}={QUARANTINED}")
     reach("after_delete", spark)
     counts = seal.counts_if(published=visible)
     with progress.phase("confirm"):
@@ -127,7 +105,9 @@ def _close(
                 counts=counts,
             )
         reach("after_confirm", spark)
-        files.delete(f"{seal.stage}/{SEAL_FILE}" if visible else seal.stage)
+        archive.close(bench, seal, decision, published, counts)
+        # A batch of which nothing is in the target leaves no folder behind.
+        files.delete(f"{seal.stage}/{SEAL_FILE}" if visible and seal.files_of(ACCEPTED) else seal.stage)
     return Finished(
         seal=seal,
         action=GateAction(published.metadata.get("action", decision.action if decision else "")),
@@ -141,7 +121,12 @@ def _close(
 def decide_batch(bench: Bench, seal: Seal) -> GateDecision:
     """Measure a staged batch and ask the gate."""
     results = with_samples(bench.spark, seal, measure(bench.spark, seal, datetime.now(UTC)))
-    return decide(bench.policy, results, context_of(seal, replaces_published=seal.target.version > 0))
+    context = context_of(
+        seal, replaces_published=seal.target.version > 0, duplicate_keys=duplicate_keys(bench.spark, seal)
+    )
+    # Standing exceptions only: an approval of one batch is given when it is released.
+    exceptions = [a for a in bench.store.approvals(seal.target.asset) if a.batch_id is None]
+    return decide(bench.policy, results, context, exceptions)
 
 
 def _decision_on_record(bench: Bench, seal: Seal, published: Published) -> GateDecision | None:
@@ -156,11 +141,11 @@ def _decision_on_record(bench: Bench, seal: Seal, published: Published) -> GateD
     again = decide_batch(bench, seal)
     if again.decision_id != decision_id:
         return None
-    bench.store.record_decision(again, details={"seal": seal.hash, "recovered": True})
+    archive.record_decision(bench, seal, again, recovered=True)
     return again
 
 
-def _commit_metadata(seal: Seal, decision: GateDecision) -> dict[str, Any]:
+def commit_metadata(seal: Seal, decision: GateDecision, evidence: str) -> dict[str, Any]:
     """What the target's own history says of the batch."""
     counts = seal.counts_if(published=decision.publishes)
     return {
@@ -170,18 +155,39 @@ def _commit_metadata(seal: Seal, decision: GateDecision) -> dict[str, Any]:
         "suite": seal.suite,
         "suite_version": seal.suite_version,
         "decision_id": decision.decision_id,
+        "evidence": evidence,
         "action": decision.action.value,
         "publication": decision.publication.value,
         "seal": seal.hash,
+        "write": seal.write.value,
         "counts": counts.model_dump(),
         "source": {
             "name": seal.source.name,
             "table_id": seal.source.table_id,
             "version": seal.source.version,
+            "kind": seal.source.kind,
         },
-    }
+    } | ({"stream": seal.source.stream.model_dump(exclude={"marks"})} if seal.source.stream else {})
 
 
 def roll_forward(bench: Bench, target: str, progress: Progress) -> list[Finished]:
     """Finish what earlier runs left open, before anything new is begun."""
-    return [finish(bench, seal, progress) for seal in seals_under(bench.files, target)]
+    seals = seals_under(bench.files, target)
+    for asset in {seal.target.asset for seal in seals}:
+        archive.restore_if_behind(bench, asset)
+    finished = []
+    for seal in seals:
+        try:
+            finished.append(finish(bench, seal, progress))
+        except Overtaken as overtaken:  # its rows are in another batch: nothing of this one may ever be published
+            # The seal only: the files are nobody's now, and VACUUM takes them. Were this batch published after all, and
+            # its transaction id lost, they would be the table's.
+            bench.files.delete(f"{seal.stage}/{SEAL_FILE}")
+            bench.store.record_event(
+                "lazaretto",
+                "gave a staged batch up",
+                asset=seal.target.asset,
+                subject=seal.batch_id,
+                details={"reason": str(overtaken)},
+            )
+    return finished

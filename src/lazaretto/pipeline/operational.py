@@ -9,8 +9,9 @@ from lazaretto.checks import sql
 from lazaretto.engine import details
 from lazaretto.engine.judge import Judged, literal_time
 from lazaretto.engine.target import TargetShape
+from lazaretto.model.seal import RECYCLE
 from lazaretto.model.suite import Suite
-from lazaretto.pipeline.sources import FILE_COLUMN, Taken
+from lazaretto.pipeline.sources import ATTEMPT, FILE_COLUMN, ORIGINAL_RUN, Taken
 from lazaretto.pipeline.target import result_columns
 
 
@@ -21,9 +22,16 @@ def operational_sql(suite: Suite, run_id: str, batch_id: str, now: datetime, tak
         "batch_id": sql.text(batch_id),
         "loaded_at": literal_time(now),
         "suite_version": sql.text(suite.version),
+        **_recycling(taken),
         "file": FILE_COLUMN if FILE_COLUMN in taken.carried else "cast(NULL as string)",
     }
     return {name: values[kind] for name, kind in suite.operational_metadata.items()}
+
+
+def _recycling(taken: Taken) -> dict[str, str]:
+    if taken.source.kind != RECYCLE:
+        return {"reprocessed": "false", "attempt": "0", "original_run_id": "cast(NULL as string)"}
+    return {"reprocessed": "true", "attempt": ATTEMPT, "original_run_id": ORIGINAL_RUN}
 
 
 class ResultColumns:

@@ -55,8 +55,12 @@ def payload_of(suite: Suite) -> KeepRow:
         private = [i for i in judged.plan.instances if i.rule.dimension is Dimension.PRIVACY]
         if policy not in (PayloadPolicy.INLINE, PayloadPolicy.MASKED) or not private:
             return usual
-        leaks = masks.any_bit(judged.words, lambda i: i in private, lambda i: i in private)
-        return usual.unless(leaks, _careful(suite, judged, private, under))
+
+        def leaks(*, from_masks: bool) -> str:
+            return masks.any_bit(judged.words, lambda i: i in private, lambda i: i in private, from_masks=from_masks)
+
+        careful = _careful(suite, judged, private, under)
+        return usual.unless(leaks(from_masks=False), careful, from_masks=leaks(from_masks=True))
 
     return keep
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lazaretto.engine.stage import unpacked
 from lazaretto.model.results import CheckResult, Sample
-from lazaretto.model.seal import QUARANTINED, Seal
+from lazaretto.model.seal import QUARANTINED, REJECT, Seal
 from lazaretto.quarantine.append import record_id_sql
 
 if TYPE_CHECKING:
@@ -22,28 +23,28 @@ def with_samples(spark: SparkSession, seal: Seal, results: tuple[CheckResult, ..
 
 
 def _samples(spark: SparkSession, seal: Seal) -> dict[tuple[str, str | None], tuple[Sample, ...]]:
+    from pyspark.sql import functions as F
+
     files = seal.paths_of(QUARANTINED)
     if not files:
         return {}
-    failure = "struct<rule_id:string,column_name:string,reason_code:string>"
-    staged = f"lz_failures array<{failure}>, lz_position string, lz_payload_hash string"
-    rows = spark.read.schema(staged).option("recursiveFileLookup", "true").parquet(*files)
+    rows = spark.read.schema(f"{REJECT} variant").option("recursiveFileLookup", "true").parquet(*files)
     failed = rows.selectExpr(
-        f"{record_id_sql(seal)} AS record_id", "lz_position", "lz_payload_hash", "inline(lz_failures)"
+        f"{record_id_sql(seal)} AS record_id", *unpacked("position", "payload_hash", "failures")
+    ).selectExpr("record_id", "lz_position", "lz_payload_hash", "inline(lz_failures)")
+    sample = (
+        "named_struct('record_id', record_id, 'position', lz_position, 'reason', reason_code, 'hash', lz_payload_hash)"
     )
-    by_rule = "partition by rule_id, column_name order by"
-    chosen = failed.selectExpr(
-        "*",
-        f"row_number() over ({by_rule} lz_position, record_id) AS nth",
-        f"row_number() over ({by_rule} xxhash64(record_id), record_id) AS drawn",
-    ).where(f"nth <= {FIRST} OR drawn <= {FIRST}")
+    # One small aggregate: no sort of all the rejects for the sake of a few of them.
+    chosen = failed.groupBy("rule_id", "column_name").agg(
+        F.expr(f"min_by({sample}, struct(lz_position, record_id), {FIRST})").alias("first"),
+        F.expr(f"min_by({sample}, struct(xxhash64(record_id), record_id), {FIRST})").alias("drawn"),
+    )
     found: dict[tuple[str, str | None], list[Sample]] = {}
-    for row in chosen.orderBy("rule_id", "column_name", "nth").collect():
-        sample = Sample(
-            record_id=row.record_id,
-            position=row.lz_position,
-            reason_code=row.reason_code,
-            payload_hash=row.lz_payload_hash,
-        )
-        found.setdefault((row.rule_id, row.column_name), []).append(sample)
+    for row in chosen.collect():
+        distinct = {s.record_id: s for s in (*row["first"], *row["drawn"])}
+        found[row["rule_id"], row["column_name"]] = [
+            Sample(record_id=s.record_id, position=s.position, reason_code=s.reason, payload_hash=s.hash)
+            for s in distinct.values()
+        ]
     return {key: tuple(samples) for key, samples in found.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lazaretto.checks import sql
 from lazaretto.config.secrets import revealed
+from lazaretto.engine.plan import Instance
 from lazaretto.model.errors import LazarettoError
 from lazaretto.model.fingerprint import sha256
 from lazaretto.model.seal import SealedSource
@@ -20,9 +21,11 @@ from lazaretto.spark.delta_log import DeltaLogs
 from lazaretto.spark.files import Files, is_local, local
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 FILE_COLUMN = "lz_source_file"
+RECORD, ATTEMPT, ORIGINAL_RUN, REFUSED = "lz_record_id", "lz_attempt", "lz_original_run", "lz_refused"
+"""What corrected rows carry."""
 
 
 class SourceError(LazarettoError):
@@ -62,11 +65,25 @@ class Taken:
     source: SealedSource
     carried: tuple[str, ...] = ()
     position: str = "cast(NULL as string)"
+    demands: tuple[Instance, ...] = ()
+    """What is known of the batch before its rows are read."""
+    rows: int | None = None
+    """How many rows it has to have."""
 
 
 def progress_app(suite: Suite, env: str | None, table_id: str) -> str:
     """Under this id the target's log remembers how far a suite has taken a source."""
     return f"lazaretto:source:{sha256([suite.suite, env, table_id])[:32]}"
+
+
+def stream_app(suite: Suite, env: str | None, source_id: str) -> str:
+    """Under this id the target's log remembers how far a suite's stream has taken a source."""
+    return f"lazaretto:stream:{sha256([suite.suite, env, source_id])[:32]}"
+
+
+def delta_path(spark: SparkSession, suite: Suite, source: Source, places: Places) -> str:
+    """Where a Delta source is."""
+    return anchored(source.path, suite) if source.path else places.located(spark, str(source.table))
 
 
 def take_frame(frame: DataFrame, suite: Suite, run_id: str) -> Taken:
@@ -107,7 +124,7 @@ def _take_delta(
     reprocess: bool,
 ) -> Taken:
     logs = DeltaLogs(spark)
-    path = _anchored(source.path, suite) if source.path else places.located(spark, str(source.table))
+    path = delta_path(spark, suite, source, places)
     if not logs.exists(path):
         raise SourceError(f"the source {source.name} is not a Delta table (looked in {path})")
     facts = logs.facts(path)
@@ -122,6 +139,8 @@ def _take_delta(
         sealed = sealed.model_copy(update={"progress_app": None})
         return _located(read.option("versionAsOf", version).load(path), sealed)
     taken = logs.transaction_version(target, app) if logs.exists(target) else -1
+    if logs.exists(target):
+        _refuse_half_a_version(logs, suite, env, target, source, facts.id, taken)
     if taken < 0 and not reprocess and logs.exists(target):
         _refuse_recreated(logs, suite, env, target, source)
     if taken >= version and chosen.as_of is None:
@@ -138,6 +157,18 @@ def _refuse_recreated(logs: DeltaLogs, suite: Suite, env: str | None, target: st
         raise SourceError(
             f"the source {source.name} is not the table this suite took before (it was dropped and made anew); "
             "run with --reprocess to take it from its beginning"
+        )
+
+
+def _refuse_half_a_version(
+    logs: DeltaLogs, suite: Suite, env: str | None, target: str, source: Source, table_id: str, taken: int
+) -> None:
+    """A stream with a limit can stop in the middle of a version; only a stream can go on from there."""
+    mark = logs.transaction_version(target, stream_app(suite, env, table_id))
+    if mark > (taken + 1) << 24:
+        raise SourceError(
+            f"a stream of {suite.suite} stopped in the middle of a version of {source.name}: let "
+            f"`lazaretto stream {suite.suite} --once` finish it"
         )
 
 
@@ -180,17 +211,7 @@ def _version_at(spark: SparkSession, path: str, as_of: str) -> int:
 
 
 def _take_files(spark: SparkSession, suite: Suite, source: Source, target: str, chosen: Slice) -> Taken:
-    path = _anchored(str(source.path), suite)
-    reader = spark.read.format(source.format).options(**revealed(source.options))
-    if source.format in ("csv", "json"):
-        reader = (
-            reader.schema(f"{source.schema_}, _corrupt_record STRING")
-            .option("mode", "PERMISSIVE")
-            .option("columnNameOfCorruptRecord", "_corrupt_record")
-        )
-    elif source.schema_:
-        reader = reader.schema(source.schema_)
-    files = _listed(path)
+    files = _listed(anchored(str(source.path), suite))
     if suite.write is WriteMode.APPEND and not chosen.again:
         seen = taken_before(spark, target, suite)
         files = {name: mark for name, mark in files.items() if f"{name}|{mark}" not in seen}
@@ -198,7 +219,54 @@ def _take_files(spark: SparkSession, suite: Suite, source: Source, target: str, 
     sealed = SealedSource(name=source.name, kind="files", files=marks)
     if not files:
         return Taken(None, sealed)
-    return _located(reader.load(sorted(files)), sealed)
+    return _located(_file_reader(spark, source).load(sorted(files)), sealed)
+
+
+def _file_reader(spark: SparkSession, source: Source) -> DataFrameReader:
+    reader = spark.read.format(source.format).options(**revealed(source.options))
+    if source.format in ("csv", "json"):
+        return (
+            reader.schema(f"{source.schema_}, _corrupt_record STRING")
+            .option("mode", "PERMISSIVE")
+            .option("columnNameOfCorruptRecord", "_corrupt_record")
+        )
+    return reader.schema(source.schema_) if source.schema_ else reader
+
+
+def take_again(spark: SparkSession, suite: Suite, taken: SealedSource) -> Taken:
+    """What a batch took once, if it is still there as it was. It says nothing of how far the source was taken."""
+    source = suite.source
+    again = taken.model_copy(update={"progress_app": None, "suite_app": None, "references": {}, "stream": None})
+    if source is None or taken.kind == "frame":
+        raise SourceError(f"{taken.name} was given by a program and is not kept: give it to run() again")
+    if taken.kind == "files":
+        gone = [mark for mark in taken.files if not _is_there(mark)]
+        if gone:
+            raise SourceError(f"{len(gone)} of {len(taken.files)} source files are gone or changed: {gone[0]}")
+        return _located(_file_reader(spark, source).load([m.rpartition("|")[0] for m in taken.files]), again)
+    if taken.stream is not None:
+        from lazaretto.pipeline.stream.again import messages_again, versions_of  # it builds on this module
+
+        if taken.kind == "kafka":
+            return messages_again(spark, suite, taken, taken.stream)
+        since, until = versions_of(taken, taken.stream)
+        taken = taken.model_copy(update={"since_version": since, "version": until})
+        again = again.model_copy(update={"since_version": since, "version": until})
+    logs, path = DeltaLogs(spark), str(taken.path)
+    if not logs.exists(path) or logs.facts(path).id != taken.table_id:
+        raise SourceError(
+            f"the source {taken.name} is gone or was made anew: what the batch took is not there any more"
+        )
+    version = int(taken.version or 0)
+    if taken.since_version is not None:
+        return _located(_appended_between(spark, path, taken.name, taken.since_version, version), again)
+    read = spark.read.format("delta").options(**revealed(source.options))
+    return _located(read.option("versionAsOf", version).load(path), again)
+
+
+def _is_there(mark: str) -> bool:
+    name, _, known = mark.rpartition("|")
+    return Path(name).is_file() and _listed(name).get(name) == known
 
 
 def _listed(path: str) -> dict[str, str]:
@@ -219,11 +287,21 @@ def _located(frame: DataFrame, sealed: SealedSource) -> Taken:
     return Taken(located, sealed, (FILE_COLUMN,), FILE_COLUMN)
 
 
-def _anchored(path: str, suite: Suite) -> str:
+def anchored(path: str, suite: Suite) -> str:
     """Relative paths are meant from the project's folder."""
     if "://" in path or Path(path).is_absolute() or suite.project_root is None:
         return path
     return str(Path(suite.project_root) / path)
+
+
+def active() -> SparkSession:
+    """The session that is there already."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise SourceError("a SparkSession is needed: pass spark=…, or build one with lazaretto.spark.session()")
+    return session
 
 
 def sliced(taken: Taken, chosen: Slice) -> Taken:

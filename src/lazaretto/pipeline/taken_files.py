@@ -29,7 +29,7 @@ def _folder(target: str, suite: str) -> str:
 
 def note(spark: SparkSession, seal: Seal) -> None:
     """Write down the files of a batch, before it is committed."""
-    if seal.source.kind == "files":
+    if seal.source.kind in ("files", "landing"):
         text = json.dumps({"batch_id": seal.batch_id, "files": seal.source.files})
         Files(spark).put_if_absent(f"{_folder(seal.target.path, seal.suite)}/{seal.batch_id}.json", text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Literal
 
 from lazaretto.checks import sql
@@ -11,6 +12,7 @@ from lazaretto.model.schema import Column, TableSchema
 from lazaretto.model.suite import Suite
 from lazaretto.model.words import Mode
 from lazaretto.spark.delta_log import DeltaLogs, TableFacts
+from lazaretto.spark.files import Files
 from lazaretto.spark.publisher import ZeroCopyPublisher
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ OPERATIONAL_TYPES = {
     "loaded_at": "timestamp",
     "suite_version": "string",
     "file": "string",
+    "reprocessed": "boolean",
+    "attempt": "int",
+    "original_run_id": "string",
 }
 
 _NEEDS_MAPPING = set(" ,;{}()\n\t=")
@@ -57,6 +62,38 @@ def create_if_missing(
         listed = ", ".join(f"{sql.text(key)} = {sql.text(value)}" for key, value in sorted(properties.items()))
         statement += f" TBLPROPERTIES ({listed})"
     spark.sql(statement)
+
+
+def refuse_a_lost_one(files: Files, logs: DeltaLogs, suite: Suite, path: str) -> None:
+    """How far a source was taken is known from the target's own log. With the target gone, that is gone as well:
+    taking everything again would quarantine again what is in the quarantine already."""
+    text = files.read_text(_marker(path))
+    if text is None:
+        return
+    known = json.loads(text)["id"]
+    if not logs.exists(path):
+        what = "is gone"
+    elif logs.facts(path).id != known:
+        what = "is another table than before"
+    else:
+        return
+    raise TargetError(
+        f"{suite.asset} {what}, and with it the record of what was taken from the source (looked in {path}): bring it "
+        "back, or run with --reprocess to begin a new one from the source's beginning"
+    )
+
+
+def remember(files: Files, path: str, table_id: str) -> None:
+    """Note beside the table which one it is, so that a dropped one is not taken for one that never was."""
+    text = json.dumps({"id": table_id})
+    if files.read_text(_marker(path)) != text:
+        files.delete(_marker(path))
+        files.put_if_absent(_marker(path), text)
+
+
+def _marker(path: str) -> str:
+    folder, _, name = path.rstrip("/").rpartition("/")
+    return f"{folder}/.{name}.lz-table"
 
 
 def add_columns(spark: SparkSession, path: str, columns: tuple[Column, ...]) -> None:
