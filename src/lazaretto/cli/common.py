@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from lazaretto.model.suite import Suite
 
 
@@ -30,6 +34,25 @@ ProjectOption = Annotated[
 def print_json(document: Any) -> None:
     """One JSON document on standard output, and nothing else."""
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def plain_console() -> Console:
+    """The terminal; where there is none, lines are as long as they are, because nobody wants to grep an ellipsis."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = 500
+    return console
+
+
+def moment(text: str, option: str) -> datetime:
+    """A day or a time as written on the command line; UTC unless it says otherwise."""
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: expected 2026-12-31 or 2026-12-31T12:00", param_hint=option) from None
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 
 def find_suite(name: str, env: str | None, project: Path | None) -> Suite:

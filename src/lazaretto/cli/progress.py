@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lazaretto.pipeline.batch import Clock
+from lazaretto.pipeline.order import Clock
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.status import Status
 
 _WORDS = {
@@ -33,14 +34,17 @@ class ShownClock(Clock):
 
     @classmethod
     @contextmanager
-    def starting(cls, quiet: bool) -> Iterator[ShownClock]:
-        """Show progress on standard error while inside; Rich keeps still where that is no terminal."""
+    def starting(cls, quiet: bool, console: Console | None = None) -> Iterator[ShownClock]:
+        """Show progress while inside, on standard error; Rich keeps still where that is no terminal.
+
+        Who prints meanwhile names the console that it prints to: two of them would write over each other.
+        """
         from rich.console import Console
 
         if quiet:
             yield cls()
             return
-        with Console(stderr=True).status("starting Spark") as status:
+        with (console or Console(stderr=True)).status("starting Spark") as status:
             yield cls(status=status)
 
     def begin(self, suite: str) -> None:

@@ -21,7 +21,7 @@ def run(
     as_of: Annotated[str | None, typer.Option("--as-of", help="Version or time of the source to take.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Take the same input again on purpose.")] = False,
     reprocess: Annotated[
-        bool, typer.Option("--reprocess", help="Take a source that was made anew from its beginning.")
+        bool, typer.Option("--reprocess", help="Begin anew where source or target was dropped and made anew.")
     ] = False,
     metadata: Annotated[list[str] | None, typer.Option(help="KEY=VALUE to keep with the batch.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Judge and decide; write nothing that lasts.")] = False,
@@ -107,6 +107,8 @@ def _show(result: RunResult) -> None:
     counts = Table(box=None, pad_edge=False, show_header=False)
     for name, value in result.counts:
         counts.add_row(Text(name.replace("_", " "), style="dim"), Text(f"{value:,}", justify="right"))
+    if result.corrected is not None:
+        counts.add_row(Text("then corrected", style="dim"), Text(f"{result.corrected:,}", justify="right"))
     console.print(counts)
     took = ", ".join(f"{name} {seconds:.1f}" for name, seconds in result.seconds.items())
     console.print(Text(f"seconds: {took}", style="dim"))

@@ -43,6 +43,7 @@ def sql_command(
     of the lake can be read as schema.table.
     """
     from lazaretto.config.project import load_project
+    from lazaretto.pipeline.forward import finish_open
     from lazaretto.pipeline.places import Places
     from lazaretto.quarantine.sql import one_sentence, run_sql
     from lazaretto.quarantine.statement import Names
@@ -56,6 +57,8 @@ def sql_command(
     query_logger().setLevel(logging.CRITICAL)
     spark = session("lazaretto sql")
     files = Files(spark)
+    for line in finish_open(spark, loaded, env).told():
+        typer.echo(line, err=True)
 
     def table_path(schema_name: str, table: str) -> str | None:
         path = places.table(f"{schema_name}.{table}")
@@ -79,8 +82,10 @@ def sql_command(
 
 def print_rows(frame: DataFrame, output: Output) -> None:
     """Print the rows of a query."""
+    from lazaretto.spark.plain import plain
+
     names = _distinct(frame.columns)
-    rows = ([_plain(value) for value in row] for row in frame.toLocalIterator())
+    rows = ([plain(value) for value in row] for row in frame.toLocalIterator())
     if output is Output.json:
         found = [dict(zip(names, row, strict=True)) for row in rows]
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False, default=str))
@@ -125,24 +130,6 @@ def _distinct(names: Iterable[str]) -> list[str]:
         same = sum(1 for other in found if other == name or other.startswith(f"{name}_"))
         found.append(f"{name}_{same + 1}" if name in found else name)
     return found
-
-
-def _plain(value: Any) -> Any:
-    """A value of Spark's as plain data."""
-    from pyspark.sql import Row
-    from pyspark.sql.types import VariantVal
-
-    if isinstance(value, VariantVal):
-        return json.loads(value.toJson())
-    if isinstance(value, Row):
-        return {name: _plain(part) for name, part in value.asDict().items()}
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
-    if isinstance(value, bytes | bytearray):
-        return value.hex()
-    return value
 
 
 def _cell(value: Any) -> str:
