@@ -28,7 +28,7 @@ def main(sizes: list[int]) -> None:
         spark = session(app_name="lazaretto-bench", warehouse=Path(scratch) / "warehouse")
         with resources.as_file(resources.files("lazaretto.demo") / "project") as project:
             suite = lz.load_suite(project / "suites" / "transactions.yml", env="dev")
-        suite = _with_rules(suite, 21)
+        suite = with_rules(suite, 21)
         accounts = bank.accounts(spark).cache()
         print(f"split: 13 columns, {len(suite.rules)} rules, medians of {REPEATS}, seconds")
         print(f"{'rows':>10} {'read':>7} {'judge all':>10} {'clean':>7} {'quarantined':>12} {'ratio clean/read':>17}")
@@ -46,13 +46,13 @@ def main(sizes: list[int]) -> None:
         read = _median(frame)
         print(f"{'rules':>10} {'seconds':>8} {'ratio':>7}")
         for count in (10, 50, 200, 500):
-            clean, _ = lz.split(frame, _with_rules(suite, count, plain=True))
+            clean, _ = lz.split(frame, with_rules(suite, count, plain=True))
             seconds = _median(clean)
             print(f"{count:>10} {seconds:>8.2f} {seconds / read:>7.2f}", flush=True)
         spark.stop()
 
 
-def _with_rules(suite: lz.Suite, count: int, *, plain: bool = False) -> lz.Suite:
+def with_rules(suite: lz.Suite, count: int, *, plain: bool = False) -> lz.Suite:
     """The suite cut or filled up to so many rules; `plain` leaves out the ones that need a reference."""
     rules = [] if plain else list(suite.rules)
     kinds: list[Callable[[int], lz.Rule]] = [
