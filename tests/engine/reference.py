@@ -56,7 +56,7 @@ def judge(row: Row, rules: Sequence[Rule], columns: Iterable[str]) -> Outcome:
         for column in rule.get("columns") or [rule.get("column")]:
             if column is not None and not {column, column.partition(".")[0]} & known:
                 status = "ERROR"
-                missing = missing or not rule.get("optional")
+                missing = missing or not (rule.get("optional") or rule.get("on_error") == "warn")
             else:
                 status = _status(rule, column, row)
             if status != "PASS":

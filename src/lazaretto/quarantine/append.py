@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 OUR_APP = "lazaretto:"
-_VERSION = 1
-"""A batch has one set of rejects, so its application id has one version."""
 
 
 def append(spark: SparkSession, seal: Seal, records_path: str, *, stage: str | None = None) -> int:
@@ -40,25 +38,15 @@ def append(spark: SparkSession, seal: Seal, records_path: str, *, stage: str | N
     ensure(spark, records_path)
     if appended(spark, seal, records_path):
         return rows
-    frame = staged_records(spark, seal, stage)
-    note = json.dumps(
-        {"lazaretto": 1, "batch_id": seal.batch_id, "run_id": seal.run_id, "asset": seal.target.asset, "rows": rows}
-    )
+    note = {"batch_id": seal.batch_id, "run_id": seal.run_id, "asset": seal.target.asset, "rows": rows}
     with table_lock(spark, records_path):
-        (
-            frame.write.format("delta")
-            .mode("append")
-            .option("txnAppId", application_id(seal))
-            .option("txnVersion", str(_VERSION))
-            .option("userMetadata", note)
-            .save(records_path)
-        )
+        DeltaLogs(spark).append_once(records_path, staged_records(spark, seal, stage), application_id(seal), note)
     return rows
 
 
 def appended(spark: SparkSession, seal: Seal, records_path: str) -> bool:
     """Whether the batch's rejects are in the table."""
-    return DeltaLogs(spark).transaction_version(records_path, application_id(seal)) >= _VERSION
+    return DeltaLogs(spark).transaction_version(records_path, application_id(seal)) >= 1
 
 
 def application_id(seal: Seal) -> str:

@@ -7,7 +7,6 @@ away second. In between a record lies in both tables, and the archive counts.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from lazaretto.spark.delta_log import DeltaLogs
 from lazaretto.spark.sessions import noting
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _BESIDES = {
     "archived_status": ("string", "what it was before"),
@@ -84,7 +83,7 @@ def put_away(
         f"SELECT {columns} FROM delta.{sql.identifier(records)} AS r LEFT SEMI JOIN ({chosen}) AS c "
         "ON r.record_id = c.record_id"
     )
-    _append(frame, archive, app, {"move": move, "kind": "archive"})
+    DeltaLogs(spark).append_once(archive, frame, app, {"move": move, "kind": "archive"})
 
 
 def take_away(spark: SparkSession, records: str, archive: str, *, move: str) -> None:
@@ -122,7 +121,7 @@ def bring_back(
     frame = spark.sql(
         f"SELECT {columns} FROM delta.{sql.identifier(archive)} WHERE record_id IN ({sql.literals(ids, 'string')})"
     )
-    _append(frame, records, app, {"move": move, "kind": "restore"})
+    DeltaLogs(spark).append_once(records, frame, app, {"move": move, "kind": "restore"})
 
 
 def forget(spark: SparkSession, archive: str, ids: Sequence[str], *, move: str) -> None:
@@ -144,11 +143,6 @@ def _who(move: str, at: datetime, by: str, why: str, assurance: str) -> dict[str
 
 def _has(spark: SparkSession, table: str, app: str) -> bool:
     return DeltaLogs(spark).transaction_version(table, app) >= 1
-
-
-def _append(frame: DataFrame, table: str, app: str, note: dict[str, Any]) -> None:
-    writer = frame.write.format("delta").mode("append").option("txnAppId", app).option("txnVersion", "1")
-    writer.option("userMetadata", json.dumps({"lazaretto": 1, **note})).save(table)
 
 
 def _delete(spark: SparkSession, table: str, source: str, note: dict[str, Any]) -> None:

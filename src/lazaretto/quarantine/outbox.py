@@ -107,11 +107,10 @@ def send(
     """
     logs = DeltaLogs(spark)
     transaction = logs.begin(outbox)
-    number = max(0, int(transaction.txnVersion(app)))
+    number = max(0, logs.noted(outbox, transaction, app))
     known = {"attempt": "lz_attempt", "recycled_at": literal_time(at), "recycled_by": sql.text(by)}
     rows = chosen.selectExpr(*(f"{known.get(name, name)} AS {name}" for name in COLUMNS))
-    files = transaction.writeFiles(rows._jdf)
-    adds = [files.apply(i) for i in range(files.size())]
+    adds = logs.written(transaction, rows)
     count = sum(int(json.loads(json.loads(add.json())["add"]["stats"])["numRecords"]) for add in adds)
     if not count:
         return None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lazaretto.spark.files import Files
+from lazaretto.spark.noted import noted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -125,7 +126,11 @@ class DeltaLogs:
 
     def transaction_version(self, path: str, app_id: str) -> int:
         """The last version an application recorded in the table's log, or -1."""
-        return int(self.begin(path).txnVersion(app_id))
+        return self.noted(path, self.begin(path), app_id)
+
+    def noted(self, path: str, transaction: Any, app_id: str) -> int:
+        """The same as a transaction sees it; asking declares the read."""
+        return noted(self._spark, path, transaction, app_id)
 
     def stage(
         self,
@@ -148,8 +153,20 @@ class DeltaLogs:
             }
         }
         transaction.updateMetadata(self.action(metadata), False)
+        return [json.loads(add.json())["add"] for add in self.written(transaction, frame)]
+
+    def written(self, transaction: Any, frame: DataFrame) -> list[Any]:
+        """Write a frame as data files of a transaction that is not committed yet; Delta's own add actions."""
         files = transaction.writeFiles(frame._jdf)
-        return [json.loads(files.apply(i).json())["add"] for i in range(files.size())]
+        return [files.apply(number) for number in range(files.size())]
+
+    def append_once(self, path: str, frame: DataFrame, app_id: str, note: Mapping[str, Any]) -> None:
+        """Append a frame by one commit under an application id; nothing if the log has that id."""
+        transaction = self.begin(path)
+        if self.noted(path, transaction, app_id) >= 1:
+            return
+        actions = [*self.written(transaction, frame), self.set_transaction(app_id, 1)]
+        self.commit(transaction, actions, "Append", json.dumps({"lazaretto": 1, **note}, ensure_ascii=False))
 
     def frame_of_files(self, path: str, files: list[dict[str, Any]]) -> DataFrame:
         """The rows of some of a table's files, as the table shows them (names, partition values, deletions)."""

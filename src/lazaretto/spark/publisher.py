@@ -91,7 +91,7 @@ def is_locked(logs: DeltaLogs, path: str) -> bool:
 def unlock(logs: DeltaLogs, path: str, metadata: dict[str, Any]) -> int | None:
     """Take the lock off by a commit of its own; its version, or None if there was none."""
     transaction = logs.begin(path)
-    held = max(0, int(transaction.txnVersion(LOCK_APP)))
+    held = max(0, logs.noted(path, transaction, LOCK_APP))
     if held % 2 == 0:
         return None
     return logs.commit(transaction, [logs.set_transaction(LOCK_APP, held + 1)], "Append", json.dumps(metadata))
@@ -125,7 +125,7 @@ class ZeroCopyPublisher:
         path = seal.target.path
         transaction = self._logs.begin(path)
         # Asking declares the read: a rival that commits the same batch first makes our commit fail.
-        if int(transaction.txnVersion(batch_app(seal.batch_id))) >= 0:
+        if self._logs.noted(path, transaction, batch_app(seal.batch_id)) >= 0:
             return self._found(seal)
         self._see_that_it_is_the_table(seal, self._logs.facts_in(path, transaction))
         actions: list[Any] = self._marks(transaction, seal)
@@ -138,7 +138,7 @@ class ZeroCopyPublisher:
         if seal.source.suite_app and (seal.source.progress_app or seal.source.stream):
             actions.append(self._logs.set_transaction(seal.source.suite_app, 1))
         if lock:
-            held = max(0, int(transaction.txnVersion(LOCK_APP)))
+            held = max(0, self._logs.noted(path, transaction, LOCK_APP))
             actions.append(self._logs.set_transaction(LOCK_APP, held + 1 if held % 2 == 0 else held + 2))
         return self._commit(transaction, actions, seal, metadata, with_rows, self.committed)
 
@@ -152,7 +152,7 @@ class ZeroCopyPublisher:
         """Commit the end of a held batch. How far the source was taken was said when it was held."""
         path = seal.target.path
         transaction = self._logs.begin(path)
-        if int(transaction.txnVersion(held_app(seal.batch_id))) >= 0:
+        if self._logs.noted(path, transaction, held_app(seal.batch_id)) >= 0:
             return self._found(seal, ended=True)
         actions: list[Any] = []
         if with_rows:
@@ -161,7 +161,7 @@ class ZeroCopyPublisher:
             actions += self._additions(transaction, seal)
         actions.append(self._logs.set_transaction(held_app(seal.batch_id), 1))
         if unlock:
-            held = max(0, int(transaction.txnVersion(LOCK_APP)))
+            held = max(0, self._logs.noted(path, transaction, LOCK_APP))
             actions.append(self._logs.set_transaction(LOCK_APP, held + held % 2))
         return self._commit(transaction, actions, seal, metadata, with_rows, self.resolved)
 
@@ -197,7 +197,7 @@ class ZeroCopyPublisher:
         one fails, whatever locks there are."""
         actions: list[Any] = []
         for mark in seal.source.stream.marks if seal.source.stream else ():
-            if (known := int(transaction.txnVersion(mark.app))) > mark.since:
+            if (known := self._logs.noted(seal.target.path, transaction, mark.app)) > mark.since:
                 raise Overtaken(
                     f"another instance took {seal.source.name} further while batch {seal.batch_id[:12]} was under way "
                     "(two streams, or a run beside a stream); nothing of the batch is published"
@@ -260,9 +260,7 @@ class CopyPublisher(ZeroCopyPublisher):
     def _additions(self, transaction: Any, seal: Seal) -> list[Any]:
         if not seal.files_of(ACCEPTED):
             return []
-        frame = accepted_rows(self._spark, seal)
-        files = transaction.writeFiles(frame._jdf)
-        return [files.apply(number) for number in range(files.size())]
+        return self._logs.written(transaction, accepted_rows(self._spark, seal))
 
 
 def _for_the_target(file: dict[str, Any], seal: Seal) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import typer
 
 from lazaretto.cli.quarantine.claim import claim
 from lazaretto.cli.quarantine.correct import correct
+from lazaretto.cli.quarantine.erase import destroy_key, erase
 from lazaretto.cli.quarantine.export import export
 from lazaretto.cli.quarantine.hold import hold
 from lazaretto.cli.quarantine.list import list_records
@@ -40,6 +41,8 @@ for _command in (
     withdraw,
     reject,
     restore,
+    erase,
+    destroy_key,
     repair,
 ):
     quarantine.command()(_command)

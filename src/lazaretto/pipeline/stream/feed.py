@@ -57,7 +57,7 @@ def found(logs: DeltaLogs, target: str, apps: list[str]) -> Marks:
     if not logs.exists(target):
         return {}
     transaction = logs.begin(target)
-    known = {app: int(transaction.txnVersion(app)) for app in apps}
+    known = {app: logs.noted(target, transaction, app) for app in apps}
     return {app: number for app, number in known.items() if number >= 0}
 
 
