@@ -27,7 +27,7 @@ demo: $(READY) ## Show what Lazaretto does, on a generated day of a bank (left i
 
 # Two processes, each with a Spark of its own: most tests wait for a driver, not for cores.
 test: $(READY) ## Run the tests (ARGS="..." goes to pytest)
-	@$(BIN)/python -m lazaretto.spark.jars >/dev/null
+	@$(BIN)/python -m lazaretto.spark.startup >/dev/null
 	$(BIN)/pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 check: $(READY) ## Check format, lint, types and architecture

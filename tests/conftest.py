@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # PySpark reads naive datetimes by the clock of this process, whatever the session's time zone is.
 os.environ["TZ"] = "UTC"
 time.tzset()
+# Tests, and the processes they start, run each plan once: compiling it to the last optimisation does not pay.
+os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 
 
 @pytest.fixture(scope="session")
@@ -32,8 +34,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         warehouse=tmp_path_factory.mktemp("warehouse"),
         conf={
             "spark.sql.shuffle.partitions": "2",
-            # Tests run each plan once: compiling it to the last optimisation costs more than it brings.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
         },
     )
     yield spark

@@ -177,6 +177,17 @@ def _publish_round_trip() -> str:
     return "a staged file became part of a table by one commit"
 
 
+def _startup() -> str:
+    """Not a fault where it cannot be made: everything works without."""
+    from lazaretto.spark import startup
+
+    try:
+        startup.make()
+    except startup.NotMade as problem:
+        return f"no archive of classes, starts take longer: {problem.problem}"
+    return "the classes that Spark needs are kept ready for the next start"
+
+
 LOOKS: dict[str, Callable[[], str]] = {
     "Python": _python,
     "Java": _java,
@@ -187,6 +198,7 @@ LOOKS: dict[str, Callable[[], str]] = {
     "Spark": _spark_start,
     "Delta": _delta_round_trip,
     "Publish": _publish_round_trip,
+    "Start-up": _startup,
 }
 """What is looked at, the cheap things first: each returns what it found, or raises."""
 

@@ -54,7 +54,8 @@ def session(
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    # Imported here, or `python -m lazaretto.spark.jars` would find itself imported already.
+    # Imported here, or `python -m lazaretto.spark.startup` would find itself imported already.
+    from lazaretto.spark import startup
     from lazaretto.spark.jars import ensure_jars
 
     with _STARTING:
@@ -64,7 +65,9 @@ def session(
             _refuse_contradiction(running, conf or {})
             return running
         java = find_java()
-        wanted = settings(app_name, cores=cores, memory=memory, conf=conf, warehouse=warehouse, jars=ensure_jars())
+        jars, asked = ensure_jars(), dict(conf or {})
+        asked[_JAVA_OPTIONS] = f"{startup.options(java)} {asked.get(_JAVA_OPTIONS, '')}".strip()
+        wanted = settings(app_name, cores=cores, memory=memory, conf=asked, warehouse=warehouse, jars=jars)
         with gateway.environment(gateway.variables(java)):
             gateway.launch(wanted)
             try:
