@@ -34,16 +34,20 @@ def note(spark: SparkSession, seal: Seal) -> None:
         Files(spark).put_if_absent(f"{_folder(seal.target.path, seal.suite)}/{seal.batch_id}.json", text)
 
 
-def taken_before(spark: SparkSession, target: str, suite: Suite) -> set[str]:
-    """The files of all committed batches."""
+def taken_before(
+    spark: SparkSession, target: str, suite: Suite, lists: dict[str, tuple[str, ...]] | None = None
+) -> set[str]:
+    """The files of all committed batches. `lists` remembers what was read, for those who ask again and again."""
     files, logs = Files(spark), DeltaLogs(spark)
-    folder = _folder(target, suite.suite)
+    folder, known = _folder(target, suite.suite), {} if lists is None else lists
     names = files.list(folder)
     if not names or not logs.exists(target):
         return set()
+    committed = logs.all_transactions(target)
     taken: set[str] = set()
     for name in names:
-        batch = name.removesuffix(".json")
-        if logs.transaction_version(target, batch_app(batch)) >= 0:
-            taken.update(json.loads(files.read_text(f"{folder}/{name}") or '{"files": []}')["files"])
+        if batch_app(name.removesuffix(".json")) in committed:
+            if name not in known:
+                known[name] = tuple(json.loads(files.read_text(f"{folder}/{name}") or '{"files": []}')["files"])
+            taken.update(known[name])
     return taken

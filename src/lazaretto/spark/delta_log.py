@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lazaretto.spark.files import Files
-from lazaretto.spark.noted import noted
+from lazaretto.spark.noted import all_noted, noted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -127,6 +127,10 @@ class DeltaLogs:
     def transaction_version(self, path: str, app_id: str) -> int:
         """The last version an application recorded in the table's log, or -1."""
         return self.noted(path, self.begin(path), app_id)
+
+    def all_transactions(self, path: str) -> Mapping[str, int]:
+        """The last version of every application that recorded one in the table's log."""
+        return all_noted(self._spark, path, self.begin(path).snapshot())
 
     def noted(self, path: str, transaction: Any, app_id: str) -> int:
         """The same as a transaction sees it; asking declares the read."""

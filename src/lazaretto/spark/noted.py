@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ class _Known:
 
     table_id: str
     version: int
-    noted: dict[str, int]
+    noted: Mapping[str, int]
 
 
 _LATEST: dict[str, _Known] = {}
@@ -42,17 +43,18 @@ def noted(spark: SparkSession, path: str, transaction: Any, app_id: str) -> int:
     commit of this transaction fails.
     """
     getattr(transaction.readTxn(), "$plus$eq")(app_id)
-    return _everything(spark, path, transaction.snapshot()).get(app_id, -1)
+    return all_noted(spark, path, transaction.snapshot()).get(app_id, -1)
 
 
-def _everything(spark: SparkSession, path: str, snapshot: Any) -> dict[str, int]:
+def all_noted(spark: SparkSession, path: str, snapshot: Any) -> Mapping[str, int]:
+    """Everything that applications noted in a table, as of a snapshot."""
     table_id, version = str(snapshot.metadata().id()), int(snapshot.version())
     known = _LATEST.get(path)
     if known is not None and (known.table_id, known.version) == (table_id, version):
         return known.noted
     checksum = snapshot.checksumOpt()
     if checksum.isDefined() and checksum.get().setTransactions().isDefined():
-        found = _told(checksum.get().setTransactions().get())
+        found: Mapping[str, int] = _told(checksum.get().setTransactions().get())
     elif (since := _since(spark, path, known, table_id, version)) is not None:
         found = since
     else:
@@ -68,7 +70,9 @@ def _told(entries: Any) -> dict[str, int]:
     return {match[1]: int(match[2]) for match in matches if match}
 
 
-def _since(spark: SparkSession, path: str, known: _Known | None, table_id: str, version: int) -> dict[str, int] | None:
+def _since(
+    spark: SparkSession, path: str, known: _Known | None, table_id: str, version: int
+) -> Mapping[str, int] | None:
     if known is None or known.table_id != table_id or not 0 < version - known.version <= _MOST_COMMITS:
         return None
     files, found = Files(spark), dict(known.noted)

@@ -174,10 +174,7 @@ def stream(
                 watch=watch,
                 recycle=Recycling(bench, env, wait, say or _silent),
             )
-            if isinstance(feed, LandingFeed):
-                _land(micro, feed, tally, once)
-            else:
-                _keep_going(micro, tally, once, reprocess, say or _silent)
+            _keep_going(micro, tally, once, reprocess, say or _silent)
             return _result(suite, place, tally, once)
 
 
@@ -205,10 +202,12 @@ def checkpoint_path(project: Project, suite: Suite, env: str | None) -> str:
 
 
 def _keep_going(micro: Microbatches, tally: _Tally, once: bool, reprocess: bool, say: Callable[[str], None]) -> None:
-    """Run queries until one ends as it should; what is infrastructure is tried again."""
-    suite, place, failed = micro.suite, micro.checkpoint.path, 0
+    """Take the source until it ends as it should; what is infrastructure is tried again."""
+    suite, feed, failed = micro.suite, tally.feed, 0
     while True:
-        ready = prepare(micro, reprocess=reprocess, distrust=failed > 1)
+        # File drops need no query of Spark's: the target's log knows each file.
+        landing = isinstance(feed, LandingFeed)
+        ready = ready_target(micro) if landing else prepare(micro, reprocess=reprocess, distrust=failed > 1)
         reprocess = False
         for note in ready.notes:
             say(note)
@@ -216,12 +215,15 @@ def _keep_going(micro: Microbatches, tally: _Tally, once: bool, reprocess: bool,
             tally.ended = "locked"
             return
         try:
-            micro.between()
-            run_query(micro, _trigger(suite, once), f"lazaretto {suite.suite} {sha256(place)[:8]}")
+            if isinstance(feed, LandingFeed):
+                take_files(micro, feed, tally.note, once=once)
+            else:
+                micro.between()
+                run_query(micro, _trigger(suite, once), f"lazaretto {suite.suite} {sha256(micro.checkpoint.path)[:8]}")
             return
         except Exception as error:
             if not _is_passing(error):
-                raise _told(error, micro.feed) from error
+                raise _told(error, feed) from error
             failed = 1 if micro.done else failed + 1
             if failed > suite.stream.retries:
                 raise StreamFailed(
@@ -233,15 +235,6 @@ def _keep_going(micro: Microbatches, tally: _Tally, once: bool, reprocess: bool,
             micro.begin_again()
             if micro.stop.wait(pause):
                 return
-
-
-def _land(micro: Microbatches, feed: LandingFeed, tally: _Tally, once: bool) -> None:
-    """File drops: no query of Spark's is needed, for the target's log knows each file."""
-    prepared = ready_target(micro)
-    if prepared.locked:
-        tally.ended = "locked"
-        return
-    take_files(micro, feed, tally.note, once=once)
 
 
 def _watch(bench: Bench, suite: Suite, tally: _Tally, say: Callable[[str], None]) -> Watch | None:
@@ -290,7 +283,7 @@ def _is_spark_gone(error: BaseException) -> bool:
     return isinstance(error, Py4JNetworkError | ConnectionError)
 
 
-def _told(error: Exception, feed: Feed) -> Exception:
+def _told(error: Exception, feed: Feed | LandingFeed) -> Exception:
     if any(sign in f"{error}" for sign in _NOT_APPENDED):
         return SourceError(
             f"the source {feed.name} updates, deletes or overwrites rows; a stream takes only appended ones. Use "

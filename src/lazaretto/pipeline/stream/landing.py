@@ -130,8 +130,9 @@ def _verdict(suite: Suite, fault: str | None) -> Instance:
 def take_files(micro: Microbatches, feed: LandingFeed, told: Callable[[RunResult, str], None], *, once: bool) -> None:
     """One batch for each file that has arrived, until there is none (once) or until asked to stop."""
     pause = micro.suite.stream.every.total_seconds() or _PAUSE
+    lists: dict[str, tuple[str, ...]] = {}
     while not micro.stop.is_set():
-        marks = taken_before(micro.bench.spark, micro.path, micro.suite)
+        marks = taken_before(micro.bench.spark, micro.path, micro.suite, lists)
         waiting = [a for path in feed.gate.complete() if (a := feed.gate.look(path, marks)).mark not in marks]
         feed.behind = len(waiting)
         for arrived in waiting:
