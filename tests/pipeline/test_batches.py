@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from lazaretto.cli import app
 from lazaretto.engine.stage import unpacked
 from lazaretto.model.words import GateAction
 from lazaretto.pipeline import payloads
@@ -171,3 +173,24 @@ def test_a_row_that_no_payload_can_hold_is_a_dead_letter(
     assert [f.rule_id for f in dead.failures] == ["amount_positive"]
     assert len(dead.payload_hash) == 64
     assert records["inbox"].error is None
+
+
+def test_a_dead_letter_is_read_again_from_its_source(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.add(row(1), row(2, amount="-1"))
+    made = payloads.payload_sql
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            payloads, "payload_sql", lambda *given, **more: f"if(id = 2, raise_error('x'), {made(*given, **more)})"
+        )
+        world.run()
+    [dead] = world.quarantined()
+    assert (dead.place, dead.payload) == ("dead_letter", None)
+    world.write_suite(SUITE.replace("min: 0", "min: -5").replace("1.0.0", "1.1.0"))
+    wrong = CliRunner().invoke(app, ["deadletter", "retry", "0" * 64, "--project", str(world.root)])
+    assert "1 of these records are no dead letters" in wrong.output.replace("\n", " ")
+    retried = CliRunner().invoke(app, ["deadletter", "retry", dead.record_id[:12], "--project", str(world.root)])
+    assert (retried.exit_code, retried.stdout) == (0, "silver.orders: 1 sent, 1 recovered, 0 failed again\n"), retried
+    assert world.ids() == [1, 2]
+    [back] = world.quarantined()
+    assert (back.status, back.attempt) == ("RECOVERED", 1)
+    world.proved()

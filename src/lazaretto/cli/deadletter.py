@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lazaretto.cli.bench import own_session
+from lazaretto.cli.bench import own_session, workbench
 from lazaretto.cli.common import EnvOption, Output, OutputOption, ProjectOption, print_json
+from lazaretto.cli.quarantine.choose import WhyOption, deed_of
+from lazaretto.model.lifecycle import Step
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +73,43 @@ def show_dead(
     for name, value in found[0].items():
         for inner, text in value.items() if isinstance(value, dict) else [("", value)]:
             typer.echo(f"{f'{name} {inner}'.strip():<16} {'' if text is None else text}")
+
+
+@deadletter.command()
+def retry(
+    records: Annotated[list[str], typer.Argument(help="Ids of dead letters, or their beginnings.")],
+    why: WhyOption = "",
+    env: EnvOption = None,
+    project: ProjectOption = None,
+    output: OutputOption = Output.text,
+) -> None:
+    """Read the rows of dead letters again from their source, and send them through the front door.
+
+    A row that can be held now is judged like any other; one that still cannot comes back as a dead letter, one attempt
+    older. Where the source no longer has it, the record says so.
+    """
+    from lazaretto.checks import sql
+    from lazaretto.cli.recycle import send_back
+    from lazaretto.config.suites import load_suites
+    from lazaretto.pipeline.forward import finish_open
+    from lazaretto.pipeline.review import act, resolved, see_table
+
+    with workbench("deadletter retry", project, env) as (bench, home):
+        for line in finish_open(bench.spark, home, env).told():
+            typer.echo(line, err=True)
+        see_table(bench)
+        named = sql.literals(resolved(bench, records).values(), "string")
+        chosen = bench.spark.sql(
+            f"SELECT record_id, asset FROM delta.`{bench.places.records}` "  # noqa: S608 - ids and a path of ours
+            f"WHERE place = 'dead_letter' AND record_id IN ({named})"
+        )
+        letters = chosen.collect()
+        if missing := len(set(records)) - len(letters):
+            raise typer.BadParameter(f"{missing} of these records are no dead letters", param_hint="RECORDS")
+        act(bench, chosen.select("record_id"), deed_of(Step.RESUBMIT, why))
+        assets = {letter["asset"] for letter in letters}
+        suites = [suite for suite in load_suites(None, env, home).suites if suite.asset in assets]
+        raise typer.Exit(send_back(bench, suites, env, output))
 
 
 def _found(condition: str, wanted: str | None, env: str | None, project: Path | None) -> list[dict[str, Any]]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lazaretto.cli.bench import workbench
 from lazaretto.cli.common import EnvOption, Output, OutputOption, ProjectOption, print_json
+from lazaretto.cli.quarantine.choose import deed_of
+from lazaretto.model.lifecycle import Step
 
 if TYPE_CHECKING:
     from lazaretto.model.run import RunResult
     from lazaretto.model.suite import Suite
+    from lazaretto.pipeline.bench import Bench
 
 
 def recycle(
@@ -37,10 +41,9 @@ def recycle(
     from lazaretto.config.suites import load_suites
     from lazaretto.model.errors import ConfigError
     from lazaretto.pipeline.forward import finish_open
-    from lazaretto.pipeline.recycle import recycle as send
     from lazaretto.pipeline.recycle import rehearse
 
-    results: list[RunResult] = []
+    code = 0
     with workbench("recycle", project, env) as (bench, home):
         suites = [s for s in load_suites(None, env, home).suites if dataset in (None, s.asset, s.suite)]
         if not suites:
@@ -55,33 +58,41 @@ def recycle(
             return
         try:
             while True:
-                results = [r for s in suites for r in send(bench, s, env, limit=limit, run_id=run_id)]
-                _tell(results, output, quiet=watch)
+                code = send_back(bench, suites, env, output, limit=limit, run_id=run_id, quiet=watch)
                 if not watch:
                     break
                 time.sleep(every)
         except KeyboardInterrupt:  # between two batches nothing is open; within one, the next command finishes it
             typer.echo("stopped", err=True)
-    raise typer.Exit(max((result.exit_code for result in results), default=0))
+    raise typer.Exit(code)
 
 
-def _cancel(bench: object, suites: list[Suite], output: Output) -> None:
-    from typing import cast
+def send_back(
+    bench: Bench,
+    suites: Iterable[Suite],
+    env: str | None,
+    output: Output,
+    *,
+    limit: int | None = None,
+    run_id: str | None = None,
+    quiet: bool = False,
+) -> int:
+    """Recycle what is corrected of these suites, and say what became of it; the exit code."""
+    from lazaretto.pipeline.recycle import recycle as send
 
-    from lazaretto.model.lifecycle import Step
-    from lazaretto.pipeline.bench import Bench
-    from lazaretto.pipeline.person import here
+    results = [result for suite in suites for result in send(bench, suite, env, limit=limit, run_id=run_id)]
+    _tell(results, output, quiet=quiet)
+    return max((result.exit_code for result in results), default=0)
+
+
+def _cancel(bench: Bench, suites: list[Suite], output: Output) -> None:
     from lazaretto.pipeline.recycle import unsent
     from lazaretto.pipeline.review import act
-    from lazaretto.quarantine.transitions import Deed
 
-    tools, person = cast("Bench", bench), here()
     told = []
     for suite in suites:
-        deed = Deed(Step.WITHDRAW, person.name, "recycle --cancel", assurance=person.assurance)
-        told.append(
-            {"asset": suite.asset, "suite": suite.suite, "withdrawn": act(tools, unsent(tools, suite), deed).count}
-        )
+        done = act(bench, unsent(bench, suite), deed_of(Step.WITHDRAW, "recycle --cancel"))
+        told.append({"asset": suite.asset, "suite": suite.suite, "withdrawn": done.count})
     _print(told, output)
 
 

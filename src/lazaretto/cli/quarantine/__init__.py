@@ -12,13 +12,11 @@ from lazaretto.cli.quarantine.hold import hold
 from lazaretto.cli.quarantine.list import list_records
 from lazaretto.cli.quarantine.numbers import numbers
 from lazaretto.cli.quarantine.reject import reject
-from lazaretto.cli.quarantine.release import release
 from lazaretto.cli.quarantine.repair import repair
 from lazaretto.cli.quarantine.restore import restore
-from lazaretto.cli.quarantine.resubmit import resubmit
 from lazaretto.cli.quarantine.show import show
+from lazaretto.cli.quarantine.steps import release, resubmit, withdraw
 from lazaretto.cli.quarantine.summary import summary
-from lazaretto.cli.quarantine.withdraw import withdraw
 
 quarantine = typer.Typer(no_args_is_help=True, help="Look after the quarantine.")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lazaretto.cli.bench import workbench
 from lazaretto.cli.common import Output, print_json
-from lazaretto.model.lifecycle import STEPS
+from lazaretto.model.lifecycle import STEPS, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,6 +26,15 @@ SeenOption = Annotated[
     int | None, typer.Option("--seen", help="The version of the record you looked at; refused if it changed since.")
 ]
 WhyOption = Annotated[str, typer.Option("--why", help="Why; it becomes evidence.")]
+
+
+def deed_of(step: Step, why: str, **more: Any) -> Deed:
+    """A step by whoever sits here."""
+    from lazaretto.pipeline.person import here
+    from lazaretto.quarantine.transitions import Deed
+
+    person = here()
+    return Deed(step, person.name, why, assurance=person.assurance, **more)
 
 
 def take_step(

@@ -12,6 +12,7 @@ from lazaretto.cli.quarantine.choose import (
     IdsArgument,
     SeenOption,
     WhyOption,
+    deed_of,
     take_step,
 )
 from lazaretto.cli.quarantine.filters import filtered
@@ -39,18 +40,6 @@ def claim(
     from datetime import timedelta
 
     from lazaretto.model.lifecycle import Step
-    from lazaretto.pipeline.person import here
-    from lazaretto.quarantine.transitions import Deed
 
-    person = here()
-    deed = Deed(Step.CLAIM, person.name, why, assurance=person.assurance, claim_for=timedelta(hours=hours))
-    take_step(
-        deed,
-        ids,
-        wanted,
-        count=count,
-        seen=seen,
-        project=project,
-        env=env,
-        output=output,
-    )
+    deed = deed_of(Step.CLAIM, why, claim_for=timedelta(hours=hours))
+    take_step(deed, ids, wanted, count=count, seen=seen, project=project, env=env, output=output)

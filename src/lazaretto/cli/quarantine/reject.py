@@ -12,6 +12,7 @@ from lazaretto.cli.quarantine.choose import (
     IdsArgument,
     SeenOption,
     WhyOption,
+    deed_of,
     take_step,
 )
 from lazaretto.cli.quarantine.filters import filtered
@@ -38,21 +39,9 @@ def reject(
     """
     from lazaretto.config.project import load_project
     from lazaretto.model.lifecycle import Step
-    from lazaretto.pipeline.person import here
-    from lazaretto.quarantine.transitions import Deed
 
     codes = load_project(project, env).reject_reasons
     if reason not in codes:
         raise typer.BadParameter(f"{reason!r}: expected one of {', '.join(codes)}", param_hint="--reason")
-    person = here()
-    deed = Deed(Step.REJECT, person.name, why, assurance=person.assurance, reason_code=reason)
-    take_step(
-        deed,
-        ids,
-        wanted,
-        count=count,
-        seen=seen,
-        project=project,
-        env=env,
-        output=output,
-    )
+    deed = deed_of(Step.REJECT, why, reason_code=reason)
+    take_step(deed, ids, wanted, count=count, seen=seen, project=project, env=env, output=output)
