@@ -34,6 +34,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         warehouse=tmp_path_factory.mktemp("warehouse"),
         conf={
             "spark.sql.shuffle.partitions": "2",
+            # VACUUM lists a table in as many tasks as this says, by default ten thousand.
+            "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
         },
     )
     yield spark

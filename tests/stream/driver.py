@@ -1,4 +1,7 @@
-"""Streams a suite once in a process of its own, to be killed at a failpoint. Usage: driver.py PROJECT [LIMIT]"""
+"""Streams a suite once in a process of its own, to be killed at a failpoint, or sends its corrected records back.
+
+Usage: driver.py PROJECT [LIMIT [SOURCE]]
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,10 @@ from lazaretto.spark import session
 if __name__ == "__main__":
     project, limit = Path(sys.argv[1]), int((sys.argv[2:] or ["1"])[0])
     spark = session(app_name="crash", cores=1, memory="1g", conf={"spark.sql.shuffle.partitions": "2"})
-    result = lz.stream(lz.load_suite(project / "suites" / "orders.yml"), spark, once=True, limit=limit)
+    suite = lz.load_suite(project / "suites" / "orders.yml")
+    if sys.argv[3:] == ["recycle"]:
+        print([sent.outcome for sent in lz.recycle(suite, spark)])
+        sys.exit()
+    result = lz.stream(suite, spark, once=True, limit=limit)
     print(result.ended, result.batches)
     sys.exit(result.exit_code)
