@@ -18,10 +18,9 @@ from lazaretto.model.expression import canonical as canonical_sql
 from lazaretto.model.fingerprint import sha256
 from lazaretto.model.lookup import Reference
 from lazaretto.model.rule import Site
-from lazaretto.model.values import Location, canonical
+from lazaretto.model.values import Location, OneOrMany, TableName, Version, canonical
 
 _NAME = re.compile(r"\A[A-Za-z_][A-Za-z0-9_.\-]*\Z")
-_TABLE = re.compile(r"\A[^\s./]+(\.[^\s./]+){1,2}\Z")
 
 _KINDS: dict[str, type[Transformation]] = {}
 
@@ -204,9 +203,9 @@ class Correction(_Frozen):
 class CorrectionSet(_Frozen):
     """The corrections of one dataset: a file of corrections/, or one entity in it."""
 
-    asset: str
+    asset: TableName
     """The table whose rejected records are meant, as `schema.table`."""
-    version: str
+    version: Version
     """Version of the file; bump it with every change of a correction."""
     owner: Annotated[str, Field(min_length=1)]
     """Who answers for the corrections."""
@@ -216,31 +215,12 @@ class CorrectionSet(_Frozen):
     """The system the rows come from."""
     entity: str | None = None
     """What the rows are."""
-    extends: tuple[str, ...] = ()
+    extends: OneOrMany = ()
     """Presets this file builds on; already merged in when it is loaded."""
     corrections: Annotated[tuple[Correction, ...], Field(min_length=1)]
     """The corrections; of several for the same broken rule the first that can be applied wins."""
     location: Location | None = Field(default=None, exclude=True, repr=False)
     project_root: PurePath | None = Field(default=None, exclude=True, repr=False)
-
-    @field_validator("extends", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
-
-    @field_validator("version")
-    @classmethod
-    def _version_is_text(cls, value: str) -> str:
-        if not value.strip():
-            raise ValueError("expected a version such as 1.0.0")
-        return value
-
-    @field_validator("asset")
-    @classmethod
-    def _asset_is_a_table(cls, value: str) -> str:
-        if not _TABLE.match(value):
-            raise ValueError("expected schema.table (or catalog.schema.table)")
-        return value
 
     @property
     def active(self) -> tuple[Correction, ...]:

@@ -12,11 +12,10 @@ from lazaretto.model import catalogue
 from lazaretto.model.landing import Landing
 from lazaretto.model.rule import RESERVED_PREFIX, Rule
 from lazaretto.model.stream import StreamSettings
-from lazaretto.model.values import Location, RateField, Threshold, parse_rate
+from lazaretto.model.values import Location, OneOrMany, RateField, TableName, Threshold, Version, parse_rate
 from lazaretto.model.words import Consumers, Mode, OnNewColumn, Tier, WriteMode
 
 _SUITE_ID = re.compile(r"\A[A-Za-z0-9][A-Za-z0-9_.\-]*\Z")
-_TABLE = re.compile(r"\A[^\s./]+(\.[^\s./]+){1,2}\Z")
 
 OperationalColumn = Literal[
     "run_id", "batch_id", "loaded_at", "suite_version", "file", "reprocessed", "attempt", "original_run_id"
@@ -130,9 +129,9 @@ class Suite(BaseModel):
 
     suite: str
     """Name of the suite, unique in the project."""
-    version: str
+    version: Version
     """Version of the suite; bump it with every change of a rule."""
-    asset: str
+    asset: TableName
     """The table this suite guards, as `schema.table`."""
     owner: str = Field(min_length=1)
     """Who answers for the data."""
@@ -172,7 +171,7 @@ class Suite(BaseModel):
     """False: consumers need all rows of a batch or none."""
     feeds_aggregates: bool = False
     """True: a missing row would silently falsify what is calculated from the asset."""
-    key: tuple[str, ...] = ()
+    key: OneOrMany = ()
     """Columns that identify a row for people."""
     event_id: str | None = None
     """Column with the id of the event."""
@@ -193,7 +192,7 @@ class Suite(BaseModel):
     """When the project's corrections are tried: by `lazaretto correct` only, or also at the end of each run."""
     metadata: dict[str, str] = Field(default_factory=dict)
     """Free key-value pairs."""
-    extends: tuple[str, ...] = ()
+    extends: OneOrMany = ()
     """Presets this suite builds on; already merged in when a suite is loaded."""
     rules: tuple[SerializeAsAny[Rule], ...] = Field(min_length=1)
     """The rules."""
@@ -208,20 +207,6 @@ class Suite(BaseModel):
             raise ValueError("expected a name of letters, digits, '_', '-' and '.'")
         return value
 
-    @field_validator("version")
-    @classmethod
-    def _version_is_text(cls, value: str) -> str:
-        if not value.strip():
-            raise ValueError("expected a version such as 1.0.0")
-        return value
-
-    @field_validator("asset")
-    @classmethod
-    def _asset_is_a_table(cls, value: str) -> str:
-        if not _TABLE.match(value):
-            raise ValueError("expected schema.table (or catalog.schema.table)")
-        return value
-
     @field_validator("rules", mode="before")
     @classmethod
     def _rules_by_check(cls, value: Any) -> Any:
@@ -229,11 +214,6 @@ class Suite(BaseModel):
         if not isinstance(value, list | tuple):
             return value
         return tuple(make_rule(**rule) if isinstance(rule, dict) else rule for rule in value)
-
-    @field_validator("key", "extends", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _rules_make_a_suite(self) -> Self:

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,27 @@ RateField = Annotated[
     PlainSerializer(str),
     WithJsonSchema({"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$", "examples": ["1%"]}),
 ]
+
+
+_TABLE = re.compile(r"\A[^\s./]+(\.[^\s./]+){1,2}\Z")
+
+
+def _names_a_table(value: str) -> str:
+    if not _TABLE.match(value):
+        raise ValueError("expected schema.table (or catalog.schema.table)")
+    return value
+
+
+def _is_a_version(value: str) -> str:
+    if not value.strip():
+        raise ValueError("expected a version such as 1.0.0")
+    return value
+
+
+TableName = Annotated[str, AfterValidator(_names_a_table)]
+Version = Annotated[str, AfterValidator(_is_a_version)]
+OneOrMany = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+"""Names, of which a single one may be written without brackets."""
 
 
 class ColumnRef(BaseModel):
