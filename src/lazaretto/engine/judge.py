@@ -14,10 +14,10 @@ from lazaretto.checks import sql
 from lazaretto.config.project import load_project
 from lazaretto.engine import masks, references
 from lazaretto.engine.plan import Instance, Plan, hit_column, plan
+from lazaretto.engine.refused import without_refused
 from lazaretto.model.errors import FrameError
 from lazaretto.model.schema import TableSchema
 from lazaretto.model.suite import Suite
-from lazaretto.spark.frames import error_class, hushed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -109,7 +109,7 @@ def judge(
     read = read or references.reader(references_given or {}, lake, frame)
     limit = project.broadcast_below if project else references.DEFAULT_BROADCAST_BELOW
     joined, laid_out = references.join_all(frame, laid_out, schema, read, limit)
-    laid_out = _let_the_analyser_speak(joined, laid_out)
+    laid_out = without_refused(joined, laid_out)
     source = source_table or (suite.source.name if suite.source else suite.asset)
     run = Run(run_id or str(uuid.uuid4()), now, source)
     return Judged(_with_masks(joined, laid_out, with_denominators), laid_out, schema, schema_json, run)
@@ -127,36 +127,6 @@ def _with_masks(frame: DataFrame, laid_out: Plan, with_denominators: bool) -> Da
         if with_denominators and (applies := masks.applies_sql(word)):
             computed.append(f"{applies} AS {word.applies}")
     return frame.selectExpr("*", *computed)
-
-
-def _let_the_analyser_speak(frame: DataFrame, laid_out: Plan) -> Plan:
-    """Spark's own judgement of every expression. What it refuses breaks that rule, and no other."""
-    from pyspark.errors import AnalysisException, ParseException
-
-    def refusal(numbers: list[int]) -> str | None:
-        expressions = [laid_out.instances[n].ok for n in numbers] + [laid_out.instances[n].actual for n in numbers]
-        try:
-            with hushed():  # what is refused is said in the results
-                _ = frame.selectExpr(*expressions).schema  # analysis only; .schema asks for it on Connect too
-        except (AnalysisException, ParseException) as error:
-            return f"Spark refuses its expression ({error_class(error)})"
-        return None
-
-    broken: dict[int, str] = {}
-
-    def bisect(numbers: list[int]) -> None:
-        reason = refusal(numbers) if numbers else None
-        if reason is None:
-            return
-        if len(numbers) == 1:
-            broken[numbers[0]] = reason
-            return
-        middle = len(numbers) // 2
-        bisect(numbers[:middle])
-        bisect(numbers[middle:])
-
-    bisect([n for n, i in enumerate(laid_out.instances) if i.broken is None and i.verdict is None])
-    return laid_out.breaking(broken)
 
 
 def _refuse_clashes(schema: TableSchema, reserved: tuple[str, ...]) -> None:

@@ -73,7 +73,7 @@ def attempt(expression: str, type_name: str) -> str:
 def mask_sql(word: Word) -> str:
     """SQL of the failing bits of one long."""
     bits = [
-        f"if({instance.ok}, 0L, {1 << bit}L)" for bit, instance in enumerate(word.instances) if _needs_the_row(instance)
+        f"if({instance.ok}, 0L, {1 << bit}L)" for bit, instance in enumerate(word.instances) if needs_the_row(instance)
     ]
     return attempt(" | ".join(bits), "bigint") if bits else "0L"
 
@@ -83,7 +83,7 @@ def applies_sql(word: Word) -> str | None:
     bits = [
         f"if(coalesce(({instance.applies}), false), {1 << bit}L, 0L)"
         for bit, instance in enumerate(word.instances)
-        if instance.applies and _needs_the_row(instance)
+        if instance.applies and needs_the_row(instance)
     ]
     return attempt(" | ".join(bits), "bigint") if bits else None
 
@@ -96,7 +96,7 @@ def _codes_sql(word: Word) -> str:
     cases = [
         f"WHEN {bit} THEN if({instance.ok}, 0, 1)"
         for bit, instance in enumerate(word.instances)
-        if _needs_the_row(instance)
+        if needs_the_row(instance)
     ]
     if not cases:
         return "cast(NULL as array<int>)"
@@ -152,5 +152,6 @@ def keeps_row_out(words: Iterable[Word], *, from_masks: bool = False) -> str:
     )
 
 
-def _needs_the_row(instance: Instance) -> bool:
+def needs_the_row(instance: Instance) -> bool:
+    """Whether its verdict depends on the row."""
     return instance.broken is None and instance.verdict is None
