@@ -1,15 +1,19 @@
 """What a micro-batch costs: `stream` against a bare foreachBatch that appends the same rows; medians, in seconds.
 
-`python benchmarks/stream.py flat 360` streams so many batches of 1,000 rows and shows whether they stay as fast.
+python benchmarks/stream.py [ROWS…]                  micro-batches of so many rows (1000 10000 100000)
+python benchmarks/stream.py flat [BATCHES]           so many batches of 1,000 rows (360): do they stay as fast?
+python benchmarks/stream.py sustained [MINUTES [ROWS]]   as fast as it goes (10 minutes, batches of 100,000 rows)
 """
 
 from __future__ import annotations
 
+import json
 import resource
 import shutil
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from importlib import resources
@@ -63,26 +67,61 @@ def flat(batches: int) -> None:
         spark, suite, root = _start(Path(scratch))
         _fill(spark, root, 1000, batches)
         seconds: list[float] = []
+        step = max(1, batches // 6)
 
         def note(told: Any) -> None:
             seconds.append(told.seconds)
-            if told.number % 60 == 0:
-                target = root / "lake/silver/transactions"
-                files = len(spark.read.format("delta").load(str(target)).inputFiles())
-                memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-                median = statistics.median(seconds[-60:])
-                heap = spark._jvm.java.lang.Runtime.getRuntime()
-                used = (heap.totalMemory() - heap.freeMemory()) / 2**20
-                print(
-                    f"batches {told.number - 59:>4}-{told.number:<4} median {median:.2f} s, {files} files, "
-                    f"Python {memory:.0f} MB, heap {used:.0f} MB",
-                    flush=True,
-                )
+            if told.number % step == 0:
+                median = statistics.median(seconds[-step:])
+                which = f"batches {told.number - step + 1:>4}-{told.number:<4}"
+                print(f"{which} median {median:.2f} s, {_grown(spark, root)}", flush=True)
 
         began = time.perf_counter()
         result = lz.stream(suite, spark, once=True, limit=1, on_batch=note)
         print(f"{result} in {time.perf_counter() - began:.0f} s")
         spark.stop()
+
+
+def sustained(minutes: float, size: int) -> None:
+    """Stream without a pause for so long; what rate does it keep, and does anything grow?"""
+    with tempfile.TemporaryDirectory(prefix="lazaretto-bench-") as scratch:
+        spark, suite, root = _start(Path(scratch))
+        _fill(spark, root, size, 4)
+        stop, began = threading.Event(), time.perf_counter()
+        told_at, rows, part = began, 0, minutes * 6
+
+        def note(told: Any) -> None:
+            nonlocal told_at, rows
+            _append_copy(root / "lake/bronze/transactions")  # so much waits all the while
+            rows += told.result.counts.input
+            now = time.perf_counter()
+            if now - told_at >= part:
+                print(
+                    f"after {(now - began) / 60:4.1f} min: {rows / (now - told_at):,.0f} rows/s, {_grown(spark, root)}",
+                    flush=True,
+                )
+                told_at, rows = now, 0
+            if now - began >= 60 * minutes:
+                stop.set()
+
+        result = lz.stream(suite, spark, limit=1, on_batch=note, stop=stop)
+        seconds = time.perf_counter() - began
+        print(f"{result} in {seconds:.0f} s: {result.counts.input / seconds:,.0f} rows/s")
+        spark.stop()
+
+
+def _grown(spark: Any, root: Path) -> str:
+    """What must not grow without bound."""
+    files = {}
+    for table in ("silver/transactions", "quarantine/records"):
+        files[table] = len(spark.read.format("delta").load(str(root / "lake" / table)).inputFiles())
+    stages = len(list((root / "lake/silver/transactions").glob("lz-*")))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    spark._jvm.java.lang.System.gc()
+    heap = spark._jvm.java.lang.Runtime.getRuntime()
+    used = (heap.totalMemory() - heap.freeMemory()) / 2**20
+    shown = ", ".join(f"{table} {count} files" for table, count in files.items())
+    return f"{shown}, {stages} folders of batches, Python {memory:.0f} MB, heap {used:.0f} MB"
 
 
 def _start(scratch: Path) -> tuple[Any, lz.Suite, Path]:
@@ -98,11 +137,24 @@ def _start(scratch: Path) -> tuple[Any, lz.Suite, Path]:
 def _fill(spark: Any, root: Path, size: int, batches: int) -> None:
     source = root / "lake/bronze/transactions"
     shutil.rmtree(source, ignore_errors=True)
-    bank.transactions(spark, size, 1).write.format("delta").save(str(source))
+    bank.transactions(spark, size, 1).coalesce(1).write.format("delta").save(str(source))
     for _ in range(batches - 1):
-        spark.read.format("delta").option("versionAsOf", 0).load(str(source)).write.format("delta").mode("append").save(
-            str(source)
-        )
+        _append_copy(source)
+
+
+def _append_copy(source: Path) -> None:
+    """The first version's rows once more, as another version; costs next to nothing."""
+    log = source / "_delta_log"
+    version = len(list(log.glob("*.json")))
+    actions = [json.loads(line) for line in (log / f"{0:020}.json").read_text().splitlines()]
+    lines = [json.dumps({"commitInfo": {"operation": "WRITE", "operationParameters": {"mode": "Append"}}})]
+    for add in (action["add"] for action in actions if "add" in action):
+        name = f"{version}-{add['path']}"
+        shutil.copyfile(source / add["path"], source / name)
+        lines.append(json.dumps({"add": add | {"path": name, "dataChange": True}}))
+    draft = log / f".{version}"
+    draft.write_text("\n".join(lines))
+    draft.rename(log / f"{version:020}.json")
 
 
 def _compared(
@@ -152,5 +204,7 @@ def _show(source: str, size: int, bare: float, gated: float, phases: dict[str, f
 if __name__ == "__main__":
     if sys.argv[1:2] == ["flat"]:
         flat(int((sys.argv[2:] or ["360"])[0]))
+    elif sys.argv[1:2] == ["sustained"]:
+        sustained(float((sys.argv[2:] or ["10"])[0]), int((sys.argv[3:] or ["100000"])[0]))
     else:
         main([int(size) for size in sys.argv[1:]] or [1_000, 10_000, 100_000])

@@ -17,8 +17,10 @@ from lazaretto.config.project import Project, load_project
 from lazaretto.pipeline.bench import Bench
 from lazaretto.pipeline.control import open_project_store
 from lazaretto.pipeline.failpoints import FailpointReached
+from lazaretto.pipeline.person import Person
 from lazaretto.pipeline.places import Places
 from lazaretto.pipeline.proof import Proof
+from lazaretto.pipeline.reevaluate import reevaluate
 from lazaretto.pipeline.verify import verify
 from lazaretto.store import Store
 
@@ -109,6 +111,12 @@ class World:
 
     def open_seals(self) -> list[Path]:
         return list((self.root / "lake").glob("silver/*/lz-*/seal.json"))
+
+    def judge_again(self, batch: str | None = None) -> lz.RunResult:
+        """Have a held batch (the only one) judged once more, under four eyes."""
+        with self.bench() as bench:
+            batch = batch or self.held_folders()[0].removeprefix("lz-")
+            return reevaluate(bench, batch, self.suite(), Person("bob"), "mended", requested_by="ann")
 
     def commits(self, table: str = "silver.orders") -> int:
         return len(list((Path(self.path(table)) / "_delta_log").glob("*.json")))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from faults import results
 from faults.harness import ALL, FEW, Cell, Struck, pairs, run_cell
 from lazaretto.pipeline import batch, finish
 from lazaretto.pipeline.failpoints import FailpointReached
@@ -19,7 +20,7 @@ from lazaretto.pipeline.stream.api import StreamFailed
 from lazaretto.spark import publisher
 
 WISH = os.environ.get("LAZARETTO_FAULTS", "few")
-TABLE = os.environ.get("LAZARETTO_FAULTS_TABLE")
+PAGE = os.environ.get("LAZARETTO_FAULTS_PAGE")
 
 
 def _cells() -> tuple[Cell, ...]:
@@ -39,11 +40,11 @@ def test_a_cell_of_the_matrix(cell: Cell, spark: Any, tmp_path: Path, request: p
     broker = request.getfixturevalue("broker") if cell.source == "kafka" else None
     began = time.monotonic()
     root = tmp_path / f"t{uuid.uuid4().hex[:12]}"
-    starts = run_cell(cell, spark, root, broker)
-    if TABLE:
-        with Path(TABLE).open("a") as table:
-            seconds = time.monotonic() - began
-            table.write(f"| {cell.source} | {cell.point} | {cell.fault} | {starts} | {seconds:.0f} |\n")
+    held = run_cell(cell, spark, root, broker, keep_ready=WISH != "few")
+    if PAGE:
+        seconds = time.monotonic() - began
+        results.note(Path(PAGE), cell, starts=held.starts, rows=held.rows, seconds=seconds, wrong=held.wrong)
+    assert not held.wrong, f"{cell}: {held.wrong}"
 
 
 def test_a_selection_meets_every_pair() -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from world import World
+
+_PAUSE = 5.0
+_TABLES = ("silver.orders", "quarantine.records")
 
 
 @dataclass
@@ -32,8 +37,17 @@ class Reader:
                 self.seen.append(f"rows {doubled} twice in the {what}")
         self.looks += 1
 
+    def _logs(self) -> list[Path]:
+        folders = (Path(self.world.path(table)) / "_delta_log" for table in _TABLES)
+        return [path for folder in folders for path in folder.glob("*.json")]
+
     def loop(self) -> None:
-        while not self.done.wait(0.05):
+        known, at = None, 0.0
+        while not self.done.wait(0.1):
+            # Where nobody committed anything since the last look, another one would show the same, unless files went.
+            if (logs := self._logs()) == known and time.monotonic() - at < _PAUSE:
+                continue
+            known, at = logs, time.monotonic()
             try:
                 self.look()
             except Exception as error:  # a reader that fails has been disturbed: that is a finding too

@@ -170,9 +170,14 @@ def test_a_row_that_no_payload_can_hold_is_a_dead_letter(
     dead = records["dead_letter"]
     assert (dead.payload, dead.payload_policy, dead.record_key) == (None, "reference", "2")
     assert (dead.error["class"], dead.error["phase"]) == ("PayloadNotWritable", "stage")
+    assert "  at org.apache.spark.sql.catalyst." in dead.error["trace"]
+    assert "too large" not in dead.error["trace"]  # where, and never what
     assert [f.rule_id for f in dead.failures] == ["amount_positive"]
     assert len(dead.payload_hash) == 64
     assert records["inbox"].error is None
+    proof = world.verify()
+    assert proof.holds
+    assert (proof.totals.input, proof.totals.dead_lettered) == (3, 1)
 
 
 def test_a_dead_letter_is_read_again_from_its_source(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,7 @@ def make_decision() -> Callable[..., GateDecision]:
             owner="payments",
             tier="regulatory",
             mode=changes.pop("mode", "quarantine"),
+            recover_after=changes.pop("recover_after", 1),
             certify_below=parse_threshold("1%"),
             quarantine_batch_above=parse_threshold("50%"),
             rows=1000,

@@ -95,6 +95,37 @@ def test_a_lock_says_nothing_of_what_is_published(store: Store, batch: Callable[
     assert [event.action for event in store.events(ASSET)] == ["state:certified"]
 
 
+GOOD, PARTLY, BAD = (
+    ("PASS", "PUBLISHED_CERTIFIED", 3),
+    ("QUARANTINE_RECORDS", "PUBLISHED_PARTIAL", 3),
+    ("WARN", "PUBLISHED_DEGRADED", 3),
+)
+REFUSED = ("BLOCK_PUBLICATION", "NOT_PUBLISHED", None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "states"),
+    [
+        ([GOOD, BAD, GOOD, GOOD, GOOD], "certified degraded degraded degraded certified"),
+        ([BAD, GOOD, BAD, GOOD, GOOD, GOOD], "degraded degraded degraded degraded degraded certified"),
+        ([BAD, PARTLY, GOOD, PARTLY, GOOD, GOOD], "degraded degraded degraded partial partial partial"),
+        ([BAD, GOOD, REFUSED, GOOD, GOOD, GOOD], "degraded degraded degraded degraded degraded certified"),
+        ([REFUSED, GOOD], "uncertified certified"),  # nothing was published before
+        ([GOOD, REFUSED, GOOD], "certified certified certified"),
+    ],
+)
+def test_a_state_gets_better_only_after_several_good_batches(
+    store: Store, batch: Callable[..., None], asked: list[tuple[str, str, int | None]], states: str
+) -> None:
+    for number, (action, publication, version) in enumerate(asked):
+        batch(f"d{number}", action, publication, version, recover_after=3)
+    assert " ".join(entry.state for entry in reversed(store.asset_history(ASSET))) == states
+    store.record_transition(ASSET, AssetState.DEGRADED, version=3, reason="a window", actor="lazaretto")
+    for number, state in enumerate(("degraded", "degraded", "certified")):
+        batch(f"e{number}", *GOOD, recover_after=3)
+        assert store.asset_state(ASSET).state == state  # type: ignore[union-attr]
+
+
 def test_readers_get_the_last_version_they_accept(store: Store, batch: Callable[..., None]) -> None:
     batch("d1", "PASS", "PUBLISHED_CERTIFIED", 3)
     batch("d2", "WARN", "PUBLISHED_DEGRADED", 4)

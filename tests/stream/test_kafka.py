@@ -104,3 +104,10 @@ def test_a_framed_message_is_read_by_its_schema_and_an_unknown_one_holds_the_bat
     broker.send(world.spark, "framed", [framed(2, message(6))])
     assert go(world).counts.accepted == 1
     assert world.ids() == [1, 2, 6]
+    # Once the schema is known, the messages between the offsets are read again.
+    assert world.judge_again().counts.held == 3
+    world.write_suite(suite_text(broker, "framed", schemas.replace("2: ", "7: '" + SCHEMA + "', 2: ")))
+    assert world.judge_again().counts.accepted == 3
+    assert (world.ids(), world.held_folders()) == ([1, 2, 3, 4, 5, 6], [])
+    assert go(world).batches == 0
+    world.proved()

@@ -8,7 +8,9 @@ import pytest
 
 import lazaretto as lz
 from lazaretto.model.words import GateAction
+from lazaretto.pipeline import held
 from lazaretto.pipeline.failpoints import FailpointReached
+from lazaretto.pipeline.sources import SourceError
 from world import SUITE, World
 
 LANDING = """{format: landing, path: drop, schema: 'id BIGINT, amount DECIMAL(10,2), name STRING, code STRING',
@@ -50,11 +52,23 @@ def test_files_are_taken_once_and_bad_ones_are_held_whole(world: World, monkeypa
     assert world.ids() == [1, 2, 6]
     with world.store() as store:
         decisions = [store.decision(d.decision_id) for d in store.decisions("silver.orders")]
-    held = {d.context.inputs[0]: d for d in decisions if d.action is GateAction.QUARANTINE_BATCH}
-    reasons = " ".join(r.message for d in held.values() for r in d.results if r.rule_id == "lz.file")
+    refusals = [d for d in decisions if d.action is GateAction.QUARANTINE_BATCH]
+    reasons = " ".join(r.message for d in refusals for r in d.results if r.rule_id == "lz.file")
     assert "declares 3 rows, and 2 were read" in reasons
     assert "not UTF-8" in reasons
     assert "came before, as in1.csv" in reasons
+    # A held file is looked at once more, by the settings of today; a twin stays a twin.
+    world.write_suite(SUITE.replace("{format: delta, table: bronze.orders}", LANDING.replace("(?P<rows>\\d+)", "\\d+")))
+    (drop / "in3.csv").write_bytes(b"")
+    with world.bench() as bench:
+        batches = {h.seal.source.name: h.seal.batch_id for h in held.listing(bench.files, bench.places)}
+    again = world.judge_again(batches["in2 [x].csv"])
+    assert (again.counts.accepted, world.ids()) == (2, [1, 2, 3, 4, 6])
+    assert "came before, as in1.csv" in world.judge_again(batches["in4.csv"]).message
+    with pytest.raises(SourceError, match=r"in3.csv is gone or was changed"):
+        world.judge_again(batches["in3.csv"])
+    assert (world.ids(), len(world.held_folders())) == ([1, 2, 3, 4, 6], 2)
+    (drop / "in3.csv").unlink()
     # Struck after its commit, a file is finished by the next start and not taken again.
     (drop / "in6.csv").write_text(text(7, 20))
     with monkeypatch.context() as patch:
@@ -62,6 +76,6 @@ def test_files_are_taken_once_and_bad_ones_are_held_whole(world: World, monkeypa
         with pytest.raises(FailpointReached):
             go(world)
     assert go(world).batches == 0
-    assert world.ids() == [1, 2, 6, 7]
+    assert world.ids() == [1, 2, 3, 4, 6, 7]
     assert not world.open_seals()
     world.proved()

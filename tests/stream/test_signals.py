@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from lazaretto.cli import app
 from lazaretto.pipeline.failpoints import REACHED
-from world import World, row
+from lazaretto.pipeline.stream import api
+from world import SUITE, World, row
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_a_signal_ends_a_stream_after_the_batch_under_way(world: World, number: signal.Signals) -> None:
+def test_a_signal_ends_a_stream_after_the_batch_under_way(world: World) -> None:
     for each in (1, 2, 3):
         world.add(row(each), row(10 * each, amount="-1"))
     command = ["stream", "orders", "--every", "1s", "--limit", "1", "--project", str(world.root)]
@@ -32,7 +37,7 @@ def test_a_signal_ends_a_stream_after_the_batch_under_way(world: World, number: 
         if REACHED in line:
             break
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-    os.kill(process.pid, number)
+    os.kill(process.pid, signal.SIGTERM)
     os.kill(process.pid, signal.SIGCONT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, said + err
@@ -40,4 +45,42 @@ def test_a_signal_ends_a_stream_after_the_batch_under_way(world: World, number: 
     assert "orders: stopping after the batch that is under way" in err
     assert out.startswith("Stopped as asked, after the batch that was under way.\n2 batches, 0 refused;"), out
     world.nothing_lost_or_doubled([1, 2, 10, 20])
+    world.proved()
+
+
+def test_the_command_tells_each_batch_and_ends_when_it_is_told_to_or_has_all(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in (1, 2, 3):
+        world.add(row(each), row(10 * each, amount="-1"))
+    note = api._Tally.note
+
+    def interrupted(self: Any, result: Any, offset: str) -> None:
+        note(self, result, offset)
+        if self.batches == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    command = ["stream", "orders", "--project", str(world.root)]
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    with monkeypatch.context() as patch:
+        patch.setattr(api._Tally, "note", interrupted)
+        done = CliRunner().invoke(app, [*command, "--every", "1s", "--limit", "1"])
+    assert {number: signal.getsignal(number) for number in handlers} == handlers
+    assert done.exit_code == 0, done.output
+    batch = r"orders batch {}: 2 rows, [\d,]+ rows/s, lag {} versions, QUARANTINE_RECORDS, quarantine \+{}"
+    told = done.stderr.splitlines()
+    assert re.fullmatch(batch.format(1, 2, 1), told[0]), told
+    assert re.fullmatch(batch.format(2, 1, 2), told[1]), told
+    assert told[2] == "orders: stopping after the batch that is under way"
+    assert done.stdout.startswith("Stopped as asked, after the batch that was under way.\n2 batches, 0 refused;")
+    rest = CliRunner().invoke(app, [*command, "--once", "--output", "json"])
+    document = json.loads(rest.stdout)
+    assert (rest.exit_code, document["ended"], document["batches"]) == (0, "caught_up", 1)
+    assert document["counts"] == {"input": 2, "accepted": 1, "quarantined": 1, "dead_lettered": 0, "held": 0}
+    world.write_suite(SUITE.replace("min: 0}", "min: 0, block_above: 10%}"))
+    world.add(row(4, amount="-1"))
+    refused = CliRunner().invoke(app, [*command, "--once"])
+    assert (refused.exit_code, "1 batches, 1 refused" in refused.stdout) == (3, True)
+    assert "BLOCK_PUBLICATION" in refused.stderr
+    world.nothing_lost_or_doubled([1, 2, 3, 10, 20, 30])
     world.proved()

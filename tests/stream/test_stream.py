@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import pytest
 import lazaretto as lz
 from lazaretto.model.words import AssetState
 from lazaretto.pipeline.sources import SourceError
+from lazaretto.pipeline.stream import doctor
 from lazaretto.pipeline.stream.api import BatchTold, StreamBusy
 from lazaretto.pipeline.stream.doctor import examine_stream
 from lazaretto.spark.lock import table_lock
 from lazaretto.spark.publisher import Overtaken
-from world import SUITE, World, row
+from world import SCHEMA, SUITE, World, row
 
 
 def go(world: World, **options: Any) -> lz.StreamResult:
@@ -107,6 +109,47 @@ def test_windows_remember_earlier_streams_and_stop_this_one(world: World) -> Non
     world.proved()
 
 
+def test_windows_over_time_and_lag_and_a_state_that_does_not_flap(world: World) -> None:
+    windows = ", ".join(
+        (
+            "{id: late, measure: late_events, over: 1, above: 40%, action: hold}",
+            "{id: old, measure: watermark_delay, over: 4, behind: 1d}",
+            "{id: behind, measure: lag, over: 1, above: 2}",
+        )
+    )
+    stream = f"event_time: at\nstream: {{recover_after: 2, lateness: 1h, windows: [{windows}]}}"
+    world.write_suite(SUITE.replace("key: [id]", f"key: [id]\n{stream}"))
+    noon = datetime(2026, 1, 2, 12)
+    for number, hours in ((1, 0), (2, -2), (3, 1), (4, 1), (5, 99 * 24 * 365)):
+        world.add((*row(number), noon + timedelta(hours=hours)), schema=f"{SCHEMA}, at timestamp")
+    states: list[str] = []
+
+    def look(told: BatchTold) -> None:
+        with world.store() as store:
+            states.append(store.asset_state("silver.orders").state.value)  # type: ignore[union-attr]
+
+    notes: list[str] = []
+    result = go(world, limit=1, say=notes.append, on_batch=look)
+    assert (result.batches, result.refused, world.ids()) == (5, 1, [1, 2, 4, 5])
+    assert [note for note in notes if "behind: a lag" in note] == [
+        f"window behind: a lag of at least {lag} in 1 batches, more than 2; the asset is marked degraded"
+        for lag in (4, 3)
+    ]
+    assert [note.split(":")[0] for note in notes if "behind the clock" in note] == ["window old"] * 2
+    with world.store() as store:
+        flows = [store.decision(d).context.flow for d in reversed(_ids(store))]
+        held = [d for d in map(store.decision, _ids(store)) if not d.publishes]
+    assert [flow.lag for flow in flows if flow] == [4, 3, 2, 1, 0]
+    assert [flow.late for flow in flows if flow] == [0, 1, 0, 0, 0]
+    newest = [flow.newest_event.hour for flow in flows if flow and flow.newest_event]
+    assert newest == [12, 12, 13, 13, 13]  # an event that is yet to come does not make all others late
+    assert held[0].held_by == ("lz.window",)
+    assert "late: 1 of 1 rows" in next(r.message for r in held[0].results if r.check == "lz.window")
+    # Degraded by the lag, it stays so for two batches; then by the delay.
+    assert states == ["degraded"] * 5
+    world.proved()
+
+
 def test_corrected_records_are_taken_up_between_batches(world: World) -> None:
     world.add(row(1), row(2, amount="-1"), row(3))
     go(world)
@@ -155,6 +198,25 @@ def test_a_refused_batch_is_held_and_the_next_one_is_begun_unless_told_otherwise
     went_on = go(world, limit=1)
     assert (went_on.ended, went_on.exit_code, world.ids()) == ("caught_up", 0, [1, 3])
     assert len(world.held_folders()) == 1
+    # What the micro-batch took is read once more from the versions it took; the stream goes on where it was.
+    world.write_suite(SUITE.replace("min: 0}", "min: -5}").replace("1.0.0", "2.0.0"))
+    again = world.judge_again()
+    assert (again.counts.accepted, again.suite_version, world.ids()) == (1, "2.0.0", [1, 2, 3])
+    assert world.held_folders() == []
+    assert go(world).batches == 0
+    world.proved()
+
+
+def test_a_part_of_a_version_cannot_be_judged_again(world: World) -> None:
+    world.write_suite(SUITE.replace("min: 0}", "min: 0, block_above: 10%}"))
+    rows = [row(number, amount="-1") for number in (1, 2)]
+    frame = world.spark.createDataFrame(rows, SCHEMA).repartition(2, "id")
+    frame.write.format("delta").save(world.path("bronze.orders"))
+    assert go(world, limit=1).refused == 2
+    with pytest.raises(SourceError, match="a part of a version of bronze"):
+        world.judge_again()
+    assert len(world.held_folders()) == 2  # they wait as before
+    world.proved()
 
 
 def test_fail_closed_stops_the_stream_until_somebody_approves(world: World) -> None:
@@ -213,9 +275,12 @@ def test_two_streams_with_checkpoints_of_their_own_do_not_double(world: World) -
     assert issubclass(Overtaken, Exception)
 
 
-def test_a_suite_is_taken_up_anew_between_two_batches_and_small_files_are_put_together(world: World) -> None:
+def test_a_suite_is_taken_up_anew_between_two_batches_and_small_files_are_put_together(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stricter = SUITE.replace("min: 0}", "min: 100}")
-    world.write_suite(SUITE.replace("key: [id]", "key: [id]\nstream: {compact_every: 3}"))
+    at_once = "target: {properties: {delta.deletedFileRetentionDuration: interval 0 hours}}"
+    world.write_suite(SUITE.replace("key: [id]", f"key: [id]\nstream: {{compact_every: 3}}\n{at_once}"))
     for number in range(1, 6):
         world.add(row(number))
     notes: list[str] = []
@@ -237,7 +302,11 @@ def test_a_suite_is_taken_up_anew_between_two_batches_and_small_files_are_put_to
     assert result.refused == 2  # more than 90 % are bad: the batch is the problem
     operations = [r.operation for r in world.sql("DESCRIBE HISTORY {}").collect()]
     assert operations.count("OPTIMIZE") == 1
-    assert len(world.spark.read.format("delta").load(world.path("silver.orders")).inputFiles()) == 1
+    [file] = world.spark.read.format("delta").load(world.path("silver.orders")).inputFiles()
+    # What was put together is removed, with the folders that are empty then.
+    silver = Path(world.path("silver.orders"))
+    assert [path.name for path in silver.rglob("*.parquet") if "_delta_log" not in path.parts] == [Path(file).name]
+    assert not list(silver.glob("lz-*"))
     with world.store() as store:
         judged_by = {d.rule_set_fingerprint for d in map(store.decision, _ids(store))}
     assert len(judged_by) == 2
@@ -252,6 +321,20 @@ def test_a_suite_is_taken_up_anew_between_two_batches_and_small_files_are_put_to
     assert "one runs" in found["instance"].detail
     assert "torn: offsets/4 is cut off" in found["checkpoint"].detail
     assert found["retention"].ok
+    # A source that forgets sooner than it is taken, one that has forgotten, and options by which rows would be lost.
+    keeps = "ALTER TABLE {} SET TBLPROPERTIES (delta.deletedFileRetentionDuration = 'interval 0 hours')"
+    world.sql(keeps, "bronze.orders")
+    assert _found(world, "retention").startswith("the oldest version that waits is 0s old; the source keeps 0s")
+    with monkeypatch.context() as patch:
+        patch.setattr(doctor, "commit", lambda *_: None)
+        assert _found(world, "retention") == "version 5 of bronze.orders was cleaned away before it was taken"
+    world.write_suite(SUITE.replace("bronze.orders", "bronze.orders, options: {ignoreMissingFiles: 'true'}"))
+    assert "rows of missing files would be lost" in _found(world, "source")
+
+
+def _found(world: World, name: str) -> str:
+    [diagnosis] = [d for d in examine_stream(world.spark, world.suite()) if d.name == name and not d.ok]
+    return diagnosis.detail
 
 
 def _ids(store: Any) -> list[str]:

@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from lazaretto.model.results import Flow
 from lazaretto.model.stream import Window
+from lazaretto.model.suite import Suite
 from lazaretto.pipeline.stream.windows import Measured, Watch, finding
+from stream.test_checkpoint import suite
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def batch(minute: int, rows: int = 100, failing: int = 0, **more: int) -> Measured:
-    return Measured(START + timedelta(minutes=minute), rows, failing, more.get("poison", 0), more.get("twice", 0))
+def batch(minute: int, rows: int = 100, failing: int = 0, **more: Any) -> Measured:
+    flow = Flow(lag=more.get("lag"), watermark_delay=more.get("delay"), late=more.get("late"))
+    at = START + timedelta(minutes=minute)
+    return Measured(at, rows, failing, more.get("poison", 0), more.get("twice", 0), flow)
 
 
 def window(**keys: Any) -> Window:
@@ -34,6 +39,21 @@ def window(**keys: Any) -> Window:
         ({"measure": "duplicate_rate", "above": "1%"}, [batch(0, twice=2)], "2 of 100"),
         ({"measure": "volume", "below": 250, "over": 2}, [batch(0), batch(1)], "200 rows in 2 batches, fewer than 250"),
         ({"measure": "volume", "below": 250, "over": 3}, [batch(0), batch(1)], None),
+        ({"measure": "late_events", "above": "1%"}, [batch(0, late=2), batch(1)], None),
+        ({"measure": "late_events", "above": "1%"}, [batch(0, late=3), batch(1)], "3 of 200"),
+        ({"measure": "lag", "above": 50, "over": 2}, [batch(0, lag=90), batch(1, lag=51)], "at least 51 in 2 batches"),
+        ({"measure": "lag", "above": 50, "over": 2}, [batch(0, lag=90), batch(1, lag=50)], None),  # it was caught up
+        ({"measure": "lag", "above": 50, "over": 2}, [batch(0, lag=90)], None),
+        (
+            {"measure": "watermark_delay", "behind": "10m", "over": 2},
+            [batch(0, delay=900.0), batch(1, delay=660.0)],
+            "at least 11m behind the clock in 2 batches",
+        ),
+        (
+            {"measure": "watermark_delay", "behind": "10m", "over": 2},
+            [batch(0, delay=900.0), batch(1, delay=599.0)],
+            None,
+        ),
     ],
 )
 def test_what_a_window_finds(keys: dict[str, Any], batches: list[Measured], found: str | None) -> None:
@@ -42,9 +62,20 @@ def test_what_a_window_finds(keys: dict[str, Any], batches: list[Measured], foun
 
 
 def test_a_window_needs_a_limit_that_fits() -> None:
-    for keys in ({}, {"below": 3}, {"measure": "volume", "above": "1%"}, {"above": "1%", "below": 3}):
+    for keys in (
+        {},
+        {"below": 3},
+        {"measure": "volume", "above": "1%"},
+        {"above": "1%", "below": 3},
+        {"measure": "lag", "above": "1%"},
+        {"measure": "watermark_delay", "above": 5},
+    ):
         with pytest.raises(ValidationError):
             window(**keys)
+    timed = {"windows": [{"id": "w", "measure": "late_events", "above": "1%"}]}
+    with pytest.raises(ValidationError, match="needs `event_time`"):
+        Suite.model_validate(dict(suite()) | {"stream": timed})
+    assert Suite.model_validate(dict(suite()) | {"stream": timed, "event_time": "at"}).stream.recover_after == 3
 
 
 def test_the_breaker_opens_probes_and_closes() -> None:
@@ -73,6 +104,16 @@ def test_the_breaker_opens_probes_and_closes() -> None:
         "half_open",
         "closed",
     ]
+
+
+def test_a_window_holds_what_comes_while_it_finds_something() -> None:
+    holding = window(above="10%", action="hold", over=2)
+    watch = Watch((holding,), lambda _: None, lambda _: None, lambda state, why: None)
+    assert watch.holding() is None
+    for failing, held in ((30, True), (0, True), (0, False)):
+        watch.after_batch(batch(0, failing=failing))
+        assert (watch.holding() is not None) is held
+    assert watch.stopped_by is None
 
 
 def test_windows_degrade_and_stop() -> None:

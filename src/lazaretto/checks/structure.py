@@ -159,6 +159,21 @@ class BuiltInFile(_BuiltIn):
         return "a complete file that is what its header, trailer or manifest says, and that did not come before"
 
 
+class BuiltInWindow(_BuiltIn):
+    """No window of the stream asks to hold its batches (`stream: {windows: [{action: hold, …}]}`)."""
+
+    name: ClassVar[str] = "lz.window"
+    judges_schema: ClassVar[bool] = True
+    default_on_fail: ClassVar[OnFail] = OnFail.BLOCK_PUBLICATION
+    example: ClassVar[str] = """
+        id: lz.window
+        severity: critical
+    """
+
+    def expects(self) -> str:
+        return "windows over the batches before this one that ask for no hold"
+
+
 class BuiltInCastable(_BuiltIn):
     """Every value fits the type of its column in the target."""
 

@@ -149,4 +149,6 @@ def context_of(seal: Seal, *, replaces_published: bool, duplicate_keys: int | No
             seal.source.words(),
             *(f"{name} version {v}" for name, v in sorted(seal.source.references.items())),
         ),
+        recover_after=seal.recover_after,
+        flow=seal.flow,
     )

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from lazaretto.checks import sql
-from lazaretto.checks.structure import BuiltInFile, BuiltInSchema, BuiltInSchemaId, BuiltInUnparseable, Schema
+from lazaretto.checks.structure import (
+    BuiltInFile,
+    BuiltInSchema,
+    BuiltInSchemaId,
+    BuiltInUnparseable,
+    BuiltInWindow,
+    Schema,
+)
 from lazaretto.engine.paths import MissingColumn, Path, named_in_sql, resolve
 from lazaretto.model.expression import columns_of
 from lazaretto.model.fingerprint import rule_fingerprint, rule_set_fingerprint
@@ -121,7 +128,8 @@ def _with_built_ins(suite: Suite, schema: TableSchema | None) -> list[Rule]:
     there = [k for k, column in _READ_FROM.items() if schema is not None and match(schema.columns, column) is not None]
     rules += [kind(id=kind.name, severity=Severity.HIGH) for kind in there if kind.name not in named]
     # What is known of a file is brought by whoever looked at it.
-    return [r for r in rules if (type(r) not in _READ_FROM or type(r) in there) and not isinstance(r, BuiltInFile)]
+    asked_before = (BuiltInFile, BuiltInWindow)
+    return [r for r in rules if (type(r) not in _READ_FROM or type(r) in there) and not isinstance(r, asked_before)]
 
 
 def _placements(rule: Rule) -> Sequence[tuple[str, ...]]:

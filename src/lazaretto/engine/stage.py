@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lazaretto.checks import sql
 from lazaretto.engine import details, masks
+from lazaretto.engine.events import Events
 from lazaretto.engine.judge import Judged
 from lazaretto.engine.paths import MissingColumn, resolve
 from lazaretto.engine.plan import shown_value
@@ -21,6 +22,8 @@ from lazaretto.model.results import Counts
 from lazaretto.model.seal import ACCEPTED, PAYLOAD, QUARANTINED, REJECT, ROUTE, SealedRule
 from lazaretto.model.suite import Suite
 from lazaretto.model.words import Mode, OnFail, Place
+from lazaretto.spark.frames import hushed
+from lazaretto.spark.stack import stack_of
 from lazaretto.spark.tries import tried
 
 if TYPE_CHECKING:
@@ -88,6 +91,8 @@ class Staging:
     """Physical names of the partition columns, the route first."""
     observation: Observation
     rules: tuple[SealedRule, ...]
+    dead: Callable[[], DataFrame]
+    """What no payload can hold, asked for outright: reading it throws what the one write passed over."""
 
 
 def staging(
@@ -97,6 +102,7 @@ def staging(
     keep: KeepRow,
     *,
     position: str,
+    events: Events | None = None,
 ) -> Staging:
     """Lay the judged rows out for the one write. Lazy; `position` is SQL of where a row came from."""
     from pyspark.sql import Observation
@@ -112,7 +118,8 @@ def staging(
         for column in target.columns
     ]
     kept = _kept(judged, keep)
-    payload = tried(judged.masked.sparkSession, f"CASE WHEN {out_from_masks} THEN {kept.payload} END")
+    held = f"CASE WHEN {out_from_masks} THEN {kept.payload} END"
+    payload = tried(judged.masked.sparkSession, held)
     with_payload = judged.with_bits(payload.alias(PAYLOAD))
     lost = f"({PAYLOAD} IS NULL AND {kept.policy} <> 'reference')"
     columns += [PAYLOAD, f"CASE WHEN {out} THEN {_reject(judged, kept, lost, position)} END AS {REJECT}"]
@@ -120,10 +127,16 @@ def staging(
     columns.append(f"if({out}, '{QUARANTINED}', '{ACCEPTED}') AS {ROUTE}")
     observation = Observation()
     metrics = _metrics(judged, suite, out) | {"dead_lettered": _rows_where(f"{out} AND {lost}")}
+    metrics |= events.metrics(judged) if events is not None else {}
     observed = with_payload.observe(observation, *(F.expr(value).alias(name) for name, value in metrics.items()))
     physical = {column.name: column.physical for column in target.columns}
     frame = observed.selectExpr(*columns)
-    return Staging(frame, (ROUTE, *(physical[name] for name in partitions)), observation, sealed_rules(judged))
+
+    def dead() -> DataFrame:
+        return judged.masked.where(F.expr(out_from_masks) & payload.isNull()).selectExpr(f"{held} AS {PAYLOAD}")
+
+    columns_of_files = (ROUTE, *(physical[name] for name in partitions))
+    return Staging(frame, columns_of_files, observation, sealed_rules(judged), dead)
 
 
 def _kept(judged: Judged, keep: KeepRow) -> Kept:
@@ -211,6 +224,16 @@ def _rows_where(condition: str) -> str:
 
 def _checked(word: int, bit: int) -> str:
     return f"checked_{word}_{bit}"
+
+
+def why_dead(staging: Staging) -> str | None:
+    """The stack of what a dead letter throws, without values; for the rare batch that has any."""
+    try:
+        with hushed():
+            staging.dead().limit(1).write.format("noop").mode("overwrite").save()
+    except Exception as error:
+        return stack_of(error)
+    return None
 
 
 def sealed_rules(judged: Judged) -> tuple[SealedRule, ...]:

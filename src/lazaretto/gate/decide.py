@@ -35,6 +35,10 @@ _NOT_LOOKED_AT = {
 the same decision; its samples are drawn anew and its clock has moved on."""
 
 
+_NOT_ASKED = dict.fromkeys(("owner", "expected", "recover_after", "flow"), True)
+"""Likewise of the context; of what is expected, the results are there."""
+
+
 def decide(
     policy: Policy,
     results: Sequence[CheckResult],
@@ -108,7 +112,7 @@ def _decision_id(
 ) -> str:
     """Names the decision by what it was made from; the order in which things were given does not matter."""
     judged = [result.model_dump(mode="json", exclude=_NOT_LOOKED_AT) for result in results]
-    given = context.model_dump(mode="json", exclude={"scope": {"run_id"}, "owner": True, "expected": True})
+    given = context.model_dump(mode="json", exclude={"scope": {"run_id"}, **_NOT_ASKED})
     given["expected"] = sorted({canonical_json(pair) for pair in context.expected})
     return sha256(
         {

@@ -102,6 +102,19 @@ class Counts(_Frozen):
         return self.input == self.accepted + self.quarantined + self.dead_lettered + self.held
 
 
+class Flow(_Frozen):
+    """How a stream stood when a micro-batch was sealed: what its windows look at, kept with the decision."""
+
+    lag: int | None = None
+    """What the source had beyond the batch: messages (Kafka), versions (Delta), files."""
+    newest_event: datetime | None = None
+    """The newest event of this batch and all before it: the watermark."""
+    watermark_delay: float | None = None
+    """Seconds that the watermark was behind the clock."""
+    late: int | None = None
+    """Rows whose event was older than the watermark, by more than `lateness`."""
+
+
 class GateContext(_Frozen):
     """All that the gate may look at besides the results. No clock, no I/O: it can be replayed."""
 
@@ -147,6 +160,10 @@ class GateContext(_Frozen):
     """The batch takes the place of rows already published."""
     inputs: tuple[str, ...] = ()
     """What was read, with versions, as words for a person."""
+    recover_after: int = 1
+    """The asset's state gets better only after so many good batches in a row. Says nothing of this batch."""
+    flow: Flow | None = None
+    """How the stream stood. The gate does not look at it: a window that holds the batch is a rule of its own."""
 
 
 class Approval(_Frozen):

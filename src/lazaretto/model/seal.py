@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lazaretto.model.results import Counts
+from lazaretto.model.results import Counts, Flow
 from lazaretto.model.values import ThresholdField
 from lazaretto.model.words import Consumers, Dimension, Mode, OnError, OnFail, Severity, Tier, WriteMode
 
@@ -175,10 +175,14 @@ class Seal(_Frozen):
     incompatible: str | None = None
     """Why the rows cannot go to the target at all."""
     null_keys: int | None = None
+    why_dead: str | None = None
+    """The stack of what its dead letters throw, without values."""
     rules: tuple[SealedRule, ...]
     payload: str = "inline"
     publisher: Literal["zero_copy", "copy"] = "zero_copy"
     metadata: dict[str, str] = Field(default_factory=dict)
+    recover_after: int = 1
+    flow: Flow | None = None
     user: str = ""
     """Who ran it, as the operating system says: not the one to release it."""
     sealed_at: datetime

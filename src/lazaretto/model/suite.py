@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 from lazaretto.model import catalogue
 from lazaretto.model.landing import Landing
 from lazaretto.model.rule import RESERVED_PREFIX, Rule
-from lazaretto.model.stream import StreamSettings
+from lazaretto.model.stream import OF_EVENT_TIME, StreamSettings, measures
 from lazaretto.model.values import Location, OneOrMany, RateField, TableName, Threshold, Version, parse_rate
 from lazaretto.model.words import Consumers, Mode, OnNewColumn, Tier, WriteMode
 
@@ -150,7 +150,8 @@ class Suite(BaseModel):
     source: Source | None = None
     """Where the rows come from."""
     stream: StreamSettings = StreamSettings()
-    """How `lazaretto stream` takes the source: every, limit, limit_bytes, on_block, compact_every, retries."""
+    """How `lazaretto stream` takes the source: every, limit, limit_bytes, on_block, compact_every, retries, windows,
+    lateness, recover_after."""
     path: str | None = None
     """Folder of the asset, where it is not under the lake root."""
     write: WriteMode = WriteMode.APPEND
@@ -224,6 +225,12 @@ class Suite(BaseModel):
             seen.add(rule.id)
         if not any(rule.active for rule in self.rules if not rule.id.startswith(RESERVED_PREFIX)):
             raise ValueError("no rule is active: a suite that inspects nothing would certify everything")
+        return self
+
+    @model_validator(mode="after")
+    def _windows_can_be_measured(self) -> Self:
+        if self.event_time is None and (lost := measures(self.stream) & OF_EVENT_TIME):
+            raise ValueError(f"a window of {', '.join(sorted(lost))} needs `event_time`: the column with the time")
         return self
 
     @property

@@ -45,7 +45,7 @@ def reevaluate(
     path = seal.target.path
     with table_lock(bench.spark, path):
         seal = still_waiting(bench, seal, watch)
-        taken = take_again(bench.spark, suite, seal.source)
+        taken = take_again(bench.spark, suite, seal.source, path)
         order = Order(
             run_id=f"{seal.run_id} again",
             env=seal.environment,

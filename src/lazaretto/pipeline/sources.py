@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lazaretto.checks import sql
 from lazaretto.config.secrets import revealed
+from lazaretto.engine.events import Events
 from lazaretto.engine.plan import Instance
 from lazaretto.model.errors import LazarettoError
 from lazaretto.model.fingerprint import sha256
+from lazaretto.model.results import Flow
 from lazaretto.model.seal import SealedSource
 from lazaretto.model.suite import Source, Suite
 from lazaretto.model.words import WriteMode
@@ -57,6 +61,22 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Stood:
+    """How a stream stood when a micro-batch was begun, and what to measure of it."""
+
+    recover_after: int = 1
+    """The asset's state gets better only after so many good batches."""
+    lag: int | None = None
+    events: Events | None = None
+    """What to compare the events' times with, if anybody wants to know."""
+
+    def flow(self, observed: Mapping[str, int], now: datetime) -> Flow:
+        """With what the one write counted."""
+        found = self.events.flow(observed, now) if self.events is not None else Flow()
+        return found.model_copy(update={"lag": self.lag})
+
+
+@dataclass(frozen=True)
 class Taken:
     """Rows to be judged, and what they are called."""
 
@@ -69,6 +89,8 @@ class Taken:
     """What is known of the batch before its rows are read."""
     rows: int | None = None
     """How many rows it has to have."""
+    stood: Stood | None = None
+    """Of a micro-batch: how its stream stood."""
 
 
 def progress_app(suite: Suite, env: str | None, table_id: str) -> str:
@@ -233,8 +255,9 @@ def _file_reader(spark: SparkSession, source: Source) -> DataFrameReader:
     return reader.schema(source.schema_) if source.schema_ else reader
 
 
-def take_again(spark: SparkSession, suite: Suite, taken: SealedSource) -> Taken:
-    """What a batch took once, if it is still there as it was. It says nothing of how far the source was taken."""
+def take_again(spark: SparkSession, suite: Suite, taken: SealedSource, target: str) -> Taken:
+    """What a batch of a target took once, if it is still there as it was. It says nothing of how far the source was
+    taken."""
     source = suite.source
     again = taken.model_copy(update={"progress_app": None, "suite_app": None, "references": {}, "stream": None})
     if source is None or taken.kind == "frame":
@@ -244,9 +267,11 @@ def take_again(spark: SparkSession, suite: Suite, taken: SealedSource) -> Taken:
         if gone:
             raise SourceError(f"{len(gone)} of {len(taken.files)} source files are gone or changed: {gone[0]}")
         return _located(_file_reader(spark, source).load([m.rpartition("|")[0] for m in taken.files]), again)
-    if taken.stream is not None:
-        from lazaretto.pipeline.stream.again import messages_again, versions_of  # it builds on this module
+    if taken.kind == "landing" or taken.stream is not None:
+        from lazaretto.pipeline.stream.again import file_again, messages_again, versions_of  # it builds on this module
 
+        if taken.stream is None:
+            return file_again(spark, suite, taken, target)
         if taken.kind == "kafka":
             return messages_again(spark, suite, taken, taken.stream)
         since, until = versions_of(taken, taken.stream)

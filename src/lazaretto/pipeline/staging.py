@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lazaretto.engine.judge import judge
-from lazaretto.engine.stage import counts_of, staging, with_observed
+from lazaretto.engine.stage import counts_of, staging, why_dead, with_observed
 from lazaretto.engine.target import TargetShape, readable, shape
 from lazaretto.model.fingerprint import sha256
 from lazaretto.model.schema import TableSchema
@@ -21,7 +21,7 @@ from lazaretto.pipeline.order import Clock, Order
 from lazaretto.pipeline.payloads import payload_of
 from lazaretto.pipeline.person import os_user
 from lazaretto.pipeline.references import PinnedReferences
-from lazaretto.pipeline.sources import REFUSED, SourceError, Taken, suite_app
+from lazaretto.pipeline.sources import REFUSED, SourceError, Stood, Taken, suite_app
 from lazaretto.spark.delta_log import DeltaLogs, TableFacts, physical_name
 
 
@@ -63,7 +63,15 @@ def stage_batch(bench: Bench, suite: Suite, order: Order, taken: Taken, path: st
         with_denominators=True,
     )
     fitted = ResultColumns.filled(fitted, judged)
-    laid_out = staging(judged, fitted, facts.partition_columns, payload_of(suite), position=taken.position)
+    stood = taken.stood or Stood()
+    laid_out = staging(
+        judged,
+        fitted,
+        facts.partition_columns,
+        payload_of(suite),
+        position=taken.position,
+        events=stood.events,
+    )
     folder = f"lz-{batch_id[:32]}"
     reach("before_stage", spark)
     reach("mid_stage", spark)
@@ -128,10 +136,13 @@ def stage_batch(bench: Bench, suite: Suite, order: Order, taken: Taken, path: st
             rows_with_warnings=observed.get("rows_with_warnings", 0),
             incompatible=fitted.incompatible,
             null_keys=observed.get("null_keys"),
+            why_dead=why_dead(laid_out) if counts.dead_lettered else None,
             rules=rules,
             payload=suite.payload.policy,
             publisher=publisher,
             metadata=dict(order.metadata),
+            recover_after=stood.recover_after,
+            flow=stood.flow(observed, now) if taken.stood is not None else None,
             user=os_user(),
             sealed_at=datetime.now(UTC),
         )

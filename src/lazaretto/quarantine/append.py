@@ -111,8 +111,18 @@ def _values(seal: Seal) -> dict[str, str]:
         "rule_set_fingerprint": text(seal.rule_set_fingerprint),
         "quarantined_at": "lz_run_time",
         "quarantined_date": utc_date("lz_run_time"),
-        "error": "lz_error",
+        "error": error_sql(seal),
     }
+
+
+def error_sql(seal: Seal) -> str:
+    """SQL of what a dead letter died of: noted on the way of the write, and thrown when it was asked for outright."""
+    if seal.why_dead is None:
+        return "lz_error"
+    members = {name: f"lz_error.{name}" for name in ("class", "message", "trace", "phase")}
+    members["trace"] = sql.text(seal.why_dead)
+    listed = ", ".join(f"'{name}', {value}" for name, value in members.items())
+    return f"CASE WHEN lz_error IS NOT NULL THEN named_struct({listed}) END"
 
 
 def utc_date(timestamp: str) -> str:

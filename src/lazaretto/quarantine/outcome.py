@@ -14,6 +14,7 @@ from lazaretto.engine.stage import unpacked
 from lazaretto.model.lifecycle import Step, edited_to_sql
 from lazaretto.model.seal import QUARANTINED, REJECT, Seal
 from lazaretto.model.words import RecordStatus
+from lazaretto.quarantine.append import error_sql
 from lazaretto.quarantine.history import HISTORY, entry, hash_of, known_status, last, text
 from lazaretto.quarantine.outbox import entries
 from lazaretto.quarantine.transitions import Means, merge
@@ -155,6 +156,7 @@ def _with_rejects(spark: SparkSession, sent: DataFrame, seal: Seal) -> DataFrame
         .option("ignoreCorruptFiles", "false")
         .parquet(*paths)
         .selectExpr(*unpacked("position", "failures", "severity", "error"))
+        .selectExpr("lz_position", "lz_failures", "lz_severity", f"{error_sql(seal)} AS lz_error")
     )
     joined = sent.join(staged, sent["record_id"] == staged["lz_position"], "left")
     return joined.selectExpr("*", "lz_position IS NOT NULL AS lz_failed").drop("lz_position")

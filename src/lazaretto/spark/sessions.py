@@ -26,10 +26,13 @@ def noting(spark: SparkSession, note: Mapping[str, Any]) -> SparkSession:
     return clone
 
 
-def vacuuming(spark: SparkSession, *, at_once: bool = False) -> SparkSession:
+def vacuuming(spark: SparkSession, *, at_once: bool = False, noted: bool = True) -> SparkSession:
     """A clone of the session for VACUUM: Delta lists a table in as many tasks as a setting made for clusters says, ten
-    thousand, which takes minutes here. `at_once` allows old files to go at once."""
+    thousand, which takes minutes here. `at_once` allows old files to go at once; `noted` says in the history that it
+    was ours."""
     clone = noting(spark, {"lazaretto": 1, "vacuum": True})
+    if not noted:
+        clone.conf.unset(_NOTE)
     clone.conf.set(
         "spark.sql.sources.parallelPartitionDiscovery.parallelism", 4 * spark.sparkContext.defaultParallelism
     )

@@ -8,15 +8,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 
+from lazaretto.gate.outcome import asset_state_after
 from lazaretto.model.results import Counts, GateDecision
-from lazaretto.model.words import GateAction, Publication, Severity
+from lazaretto.model.words import AssetState, GateAction, Publication, Severity
 from lazaretto.store import chain, states, suites
 from lazaretto.store.canonical import digest
 from lazaretto.store.errors import RecordConflict, RecordMissing, StoreError
 from lazaretto.store.ledger import Ledger, join_asset, split_asset
 from lazaretto.store.payload import decode, encode, from_decision, to_decision
 from lazaretto.store.projection import check_columns, gate_columns, verdict
-from lazaretto.store.records import DecisionSummary, EvidenceKind
+from lazaretto.store.records import AssetStanding, DecisionSummary, EvidenceKind
 from lazaretto.store.tables import evidence, quality_check_result, quality_gate_result
 from lazaretto.store.types import spell
 
@@ -114,7 +115,7 @@ def confirm(
                 raise RecordConflict(f"The decision {decision_id} was confirmed before with another outcome.")
             return known.hash
         before = states.latest(connection, environment, asset)
-        entry = states.after(decision, published_version, before)
+        entry = states.after(decision, published_version, before, _asked_lately(connection, ledger, decision, before))
         at = ledger.clock()
         attested = encode(facts | {"asset_state": entry, "details": dict(details or {})})
         head = chain.append(
@@ -144,6 +145,34 @@ def confirm(
         return head.hash
 
     return ledger.database.write(work)
+
+
+def _asked_lately(
+    connection: Connection, ledger: Ledger, decision: GateDecision, before: AssetStanding | None
+) -> list[AssetState]:
+    """The states that the last batches before this one asked for, where it takes several to change back."""
+    wanted, environment = decision.context.recover_after - 1, ledger.environment
+    if wanted < 1 or before is None or before.state in (AssetState.CERTIFIED, AssetState.LOCKED):
+        return []
+    asked: list[AssetState] = []
+    for entry in states.entries(connection, environment, decision.scope.asset):
+        if len(asked) == wanted:
+            break
+        if entry.state is AssetState.LOCKED or entry.version is None:  # says nothing of what is published
+            continue
+        earlier = _loaded(connection, environment, entry.decision_id)
+        if earlier is not None and earlier.context.recycled:
+            continue  # a few recovered rows are no good batch
+        # A refused batch, and whatever else was noted of the asset, is no good one either: the state as it stood.
+        asked.append((earlier and asset_state_after(earlier)) or entry.state)
+    return asked
+
+
+def _loaded(connection: Connection, environment: str, decision_id: str | None) -> GateDecision | None:
+    try:
+        return None if decision_id is None else _load(connection, environment, decision_id)
+    except RecordMissing:  # only its outline was brought back from the lake
+        return None
 
 
 def load(ledger: Ledger, decision_id: str) -> GateDecision:

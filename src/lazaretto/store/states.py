@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -15,10 +15,24 @@ from lazaretto.store.ledger import Ledger
 from lazaretto.store.records import AssetStanding
 from lazaretto.store.tables import asset_state
 
+_FROM_BEST_TO_WORST = (AssetState.CERTIFIED, AssetState.PARTIAL, AssetState.DEGRADED, AssetState.UNCERTIFIED)
 
-def after(decision: GateDecision, published_version: int | None, before: AssetStanding | None) -> dict[str, Any]:
-    """The entry that a confirmed decision brings about: the gate says the state, here it gets its version."""
-    worth = asset_state_after(decision) or (before.state if before else AssetState.UNCERTIFIED)
+
+def after(
+    decision: GateDecision,
+    published_version: int | None,
+    before: AssetStanding | None,
+    lately: Iterable[AssetState] = (),
+) -> dict[str, Any]:
+    """The entry that a confirmed decision brings about: the gate says the state, here it gets its version.
+
+    `lately`: what the batches before it asked for, as many as it takes to believe a better state.
+    """
+    asked = asset_state_after(decision)
+    worth = asked or (before.state if before else AssetState.UNCERTIFIED)
+    if asked in _FROM_BEST_TO_WORST:
+        known = (state for state in lately if state in _FROM_BEST_TO_WORST)
+        worth = max((worth, *known), key=_FROM_BEST_TO_WORST.index)
     replaced = decision.publishes and decision.action is GateAction.SUPERSEDE and before is not None
     return {
         "state": worth,
@@ -93,6 +107,11 @@ def history(ledger: Ledger, asset: str, *, limit: int = 100) -> tuple[AssetStand
     with ledger.database.read() as connection:
         query = _history(ledger.environment, asset).limit(limit)
         return tuple(map(_standing, connection.execute(query).mappings()))
+
+
+def entries(connection: Connection, environment: str, asset: str) -> Iterator[AssetStanding]:
+    """What the state has been, the latest first, one by one."""
+    yield from map(_standing, connection.execute(_history(environment, asset)).mappings())
 
 
 def last_version(ledger: Ledger, asset: str, accept: Iterable[AssetState]) -> int | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lazaretto.model.seal import SealedSource, SealedStream
 from lazaretto.model.suite import Suite
 from lazaretto.pipeline.sources import SourceError, Taken
 from lazaretto.pipeline.stream.kafka import KafkaFeed
+from lazaretto.pipeline.stream.landing import LandingFeed
 from lazaretto.pipeline.stream.messages import POSITION, read_messages
+from lazaretto.pipeline.taken_files import taken_before
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +28,17 @@ def versions_of(taken: SealedSource, stream: SealedStream) -> tuple[int | None, 
         )
     since = int(ends[0]["reservoirVersion"]) - 1 if stream.start is not None else None
     return since, int(ends[-1]["reservoirVersion"]) - 1
+
+
+def file_again(spark: SparkSession, suite: Suite, taken: SealedSource, target: str) -> Taken:
+    """A file drop, looked at by today's settings, if it is still the same. Its twin stays a twin."""
+    if suite.source is None or suite.source.format != "landing":
+        raise SourceError(f"{taken.name} came into a landing folder, and the suite {suite.suite} has none any more")
+    feed, path = LandingFeed.of(spark, suite, suite.source), Path(str(taken.path))
+    others = taken_before(spark, target, suite) - set(taken.files)
+    if not path.is_file() or (arrived := feed.gate.look(path, others)).mark not in taken.files:
+        raise SourceError(f"the file {taken.name} is gone or was changed: what the batch took is not there any more")
+    return feed.taken(arrived)
 
 
 def messages_again(spark: SparkSession, suite: Suite, taken: SealedSource, stream: SealedStream) -> Taken:

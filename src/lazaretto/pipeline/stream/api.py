@@ -113,7 +113,8 @@ class _Tally:
                 self.stop.set()
         self.waiting += result.counts.quarantined + result.counts.dead_lettered
         if self.tell is not None:
-            self.tell(BatchTold(result, self.batches, seconds, self.feed.lag(offset), self.waiting))
+            lag = f"{self.feed.behind(offset):,} {self.feed.unit}"
+            self.tell(BatchTold(result, self.batches, seconds, lag, self.waiting))
 
 
 def stream(

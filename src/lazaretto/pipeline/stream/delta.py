@@ -52,6 +52,7 @@ class DeltaFeed:
     table_id: str
     limit: int | None = None
     limit_bytes: int | None = None
+    unit = "versions"
 
     @classmethod
     def of(cls, spark: SparkSession, suite: Suite, source: Source, env: str | None, places: Places) -> DeltaFeed:
@@ -135,12 +136,11 @@ class DeltaFeed:
             separators=(",", ":"),
         )
 
-    def lag(self, offset: str) -> str:
+    def behind(self, offset: str) -> int:
         """Versions of the source that are not taken yet."""
         read = json.loads(offset)
         latest = DeltaLogs(self.spark).facts(self.path).version
-        behind = latest - int(read["reservoirVersion"]) + 1
-        return f"{max(0, behind)} versions"
+        return max(0, latest - int(read["reservoirVersion"]) + 1)
 
 
 def _shown(offset: str | None) -> str:

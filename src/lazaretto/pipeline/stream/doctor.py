@@ -128,7 +128,11 @@ def _retention_of_topics(feed: KafkaFeed, reached: Marks) -> Diagnosis:
             f"{gone:,} messages of {feed.name} expired before they were taken",
             "They are lost in Kafka. Take what is left with --reprocess, and raise retention.ms",
         )
-    return Diagnosis("retention", True, f"no message expired before it was taken; lag {feed.lag(feed.offset(reached))}")
+    return Diagnosis(
+        "retention",
+        True,
+        f"no message expired before it was taken; lag {feed.behind(feed.offset(reached)):,} {feed.unit}",
+    )
 
 
 def _interval(text: str | None, usual: timedelta) -> timedelta:

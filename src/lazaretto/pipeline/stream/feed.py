@@ -43,8 +43,12 @@ class Feed(Protocol):
     def offset(self, marks: Marks) -> str:
         """The offset that these numbers mean."""
 
-    def lag(self, offset: str) -> str:
-        """What is not taken yet, in words."""
+    @property
+    def unit(self) -> str:
+        """What its lag is counted in."""
+
+    def behind(self, offset: str) -> int:
+        """How much is not taken yet."""
 
 
 def sealed_marks(since: Marks, until: Marks) -> tuple[SealedMark, ...]:

@@ -44,6 +44,7 @@ class KafkaFeed:
     topics: tuple[Topic, ...]
     limit: int | None = None
     options: dict[str, str] = field(default_factory=dict, repr=False)
+    unit = "messages"
 
     @classmethod
     def of(cls, spark: SparkSession, suite: Suite, source: Source, env: str | None) -> KafkaFeed:
@@ -127,12 +128,11 @@ class KafkaFeed:
         first = _ends(self.spark, self.options, list(self._apps), earliest=True)
         return {self._apps[place]: offset for place, offset in first.items()}
 
-    def lag(self, offset: str) -> str:
+    def behind(self, offset: str) -> int:
         """Messages that are not taken yet."""
         taken = self.marks(offset)
         ends = _ends(self.spark, self.options, list(self._apps))
-        behind = sum(max(0, end - taken.get(self._apps[place], 0)) for place, end in ends.items())
-        return f"{behind:,} messages"
+        return sum(max(0, end - taken.get(self._apps[place], 0)) for place, end in ends.items())
 
 
 def _topics(spark: SparkSession, options: dict[str, str], names: list[str]) -> tuple[Topic, ...]:

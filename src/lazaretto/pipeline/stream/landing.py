@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 from lazaretto.checks import sql
 from lazaretto.checks.structure import BuiltInFile
-from lazaretto.engine.plan import CORRUPT_RECORD, RAW_VALUE, Instance
-from lazaretto.model.fingerprint import rule_fingerprint
+from lazaretto.engine.plan import CORRUPT_RECORD, RAW_VALUE
 from lazaretto.model.run import RunResult
 from lazaretto.model.seal import SealedSource
 from lazaretto.model.suite import Source, Suite
-from lazaretto.model.words import Severity
 from lazaretto.pipeline.batch import run_batch
 from lazaretto.pipeline.order import Clock
 from lazaretto.pipeline.sources import FILE_COLUMN, SourceError, Taken, anchored
 from lazaretto.pipeline.stream.arrival import Arrived, Gate
+from lazaretto.pipeline.stream.flow import verdict, watched
 from lazaretto.pipeline.taken_files import taken_before
 from lazaretto.spark.files import is_local, local
 
@@ -40,7 +39,8 @@ class LandingFeed:
     suite: Suite
     source: Source
     gate: Gate
-    behind: int = 0
+    waiting: int = 0
+    unit = "files"
 
     @classmethod
     def of(cls, spark: SparkSession, suite: Suite, source: Source) -> LandingFeed:
@@ -58,9 +58,9 @@ class LandingFeed:
         """The folder as the suite calls it."""
         return self.source.name
 
-    def lag(self, _: str) -> str:
+    def behind(self, _: str) -> int:
         """Files that have arrived and are not taken yet."""
-        return f"{self.behind} files"
+        return self.waiting
 
     def taken(self, arrived: Arrived) -> Taken:
         """One file, ready to be judged."""
@@ -70,7 +70,7 @@ class LandingFeed:
             source,
             carried=(FILE_COLUMN,),
             position=FILE_COLUMN,
-            demands=(_verdict(self.suite, arrived.fault),),
+            demands=(verdict(self.suite, BuiltInFile, arrived.fault),),
             rows=arrived.rows if arrived.fault is None else None,
         )
 
@@ -108,25 +108,6 @@ def _literal(path: Path) -> str:
     return re.sub(r"([\\[\]{}*?])", r"\\\1", str(path))
 
 
-def _verdict(suite: Suite, fault: str | None) -> Instance:
-    """What the arrival gate found, as a rule like any other: the batch is the problem."""
-    configured = next((rule for rule in suite.rules if rule.id == BuiltInFile.name), None)
-    rule = configured or BuiltInFile(id=BuiltInFile.name, severity=Severity.HIGH)
-    return Instance(
-        rule=rule,
-        columns=(),
-        ok="true",
-        applies=None,
-        shown=rule.expects(),
-        actual="cast(NULL as string)",
-        on_fail=rule.on_fail,
-        fingerprint=rule_fingerprint(rule),
-        version=suite.rule_version(rule),
-        verdict=fault is None,
-        finding=fault,
-    )
-
-
 def take_files(micro: Microbatches, feed: LandingFeed, told: Callable[[RunResult, str], None], *, once: bool) -> None:
     """One batch for each file that has arrived, until there is none (once) or until asked to stop."""
     pause = micro.suite.stream.every.total_seconds() or _PAUSE
@@ -134,7 +115,7 @@ def take_files(micro: Microbatches, feed: LandingFeed, told: Callable[[RunResult
     while not micro.stop.is_set():
         marks = taken_before(micro.bench.spark, micro.path, micro.suite, lists)
         waiting = [a for path in feed.gate.complete() if (a := feed.gate.look(path, marks)).mark not in marks]
-        feed.behind = len(waiting)
+        feed.waiting = len(waiting)
         for arrived in waiting:
             if micro.watch is not None:
                 micro.watch.before_batch(micro.stop)
@@ -143,12 +124,11 @@ def take_files(micro: Microbatches, feed: LandingFeed, told: Callable[[RunResult
             if micro.reload is not None:
                 micro.suite = feed.suite = micro.reload(micro.suite)
             judged = feed.gate.look(arrived.path, marks)  # one of the batches before may have been the same file
-            order = replace(
-                micro.order, run_id=f"{micro.order.run_id}/{arrived.content[:12]}", taken=feed.taken(judged)
-            )
+            feed.waiting -= 1
+            taken = watched(feed.taken(judged), micro.suite, micro.watch, lambda: feed.waiting)
+            order = replace(micro.order, run_id=f"{micro.order.run_id}/{arrived.content[:12]}", taken=taken)
             result = run_batch(micro.bench, micro.suite, order, None, Clock())
             marks.add(judged.mark)
-            feed.behind -= 1
             micro.done += 1
             told(result, "")
         if micro.recycle is not None:

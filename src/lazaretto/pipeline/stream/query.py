@@ -20,6 +20,7 @@ from lazaretto.pipeline.failpoints import reach
 from lazaretto.pipeline.order import Clock, Order
 from lazaretto.pipeline.stream.checkpoint import Checkpoint
 from lazaretto.pipeline.stream.feed import Feed
+from lazaretto.pipeline.stream.flow import watched
 from lazaretto.pipeline.stream.upkeep import compact
 from lazaretto.pipeline.stream.windows import Watch
 from lazaretto.spark.delta_log import DeltaLogs
@@ -93,10 +94,11 @@ class Microbatches:
             self.suite = self.reload(self.suite)
         targets.refuse_a_lost_one(bench.files, DeltaLogs(bench.spark), self.suite, self.path)
         span, query = self.checkpoint.span(batch), self.checkpoint.query_id
+        taken = self.feed.taken(frame, span, query, batch)
         order = replace(
             self.order,
             run_id=f"{self.order.run_id}/{batch}",
-            taken=self.feed.taken(frame, span, query, batch),
+            taken=watched(taken, self.suite, self.watch, lambda: self.feed.behind(span.end)),
         )
         result = run_batch(bench, self.suite, order, None, Clock())
         self._last = batch
@@ -110,7 +112,7 @@ class Microbatches:
         self._untidy += result.outcome == "done"
         if self.compact_every and self._untidy >= self.compact_every:
             self._untidy = 0
-            compact(self.bench.spark, (self.path, self.bench.places.records), wait=self.order.wait)
+            compact(self.bench, self.path, wait=self.order.wait)
         if self.recycle is not None:
             self.recycle(self.suite)
 

@@ -10,11 +10,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
-from lazaretto.model.results import GateDecision
+from lazaretto.model.results import Flow, GateDecision
 from lazaretto.model.stream import Window
+from lazaretto.model.units import duration_words
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 600.0
 
@@ -28,6 +29,7 @@ class Measured:
     failing: int
     unparseable: int
     duplicates: int
+    flow: Flow = field(default_factory=Flow)
 
     @classmethod
     def of(cls, decision: GateDecision, at: datetime) -> Measured:
@@ -37,7 +39,9 @@ class Measured:
             return sum(result.failed for result in decision.results if result.check == check)
 
         context = decision.context
-        return cls(at, context.rows, context.rows_failing, failed("lz.unparseable"), failed("unique"))
+        return cls(
+            at, context.rows, context.rows_failing, failed("lz.unparseable"), failed("unique"), context.flow or Flow()
+        )
 
 
 def finding(window: Window, measured: Iterable[Measured]) -> str | None:
@@ -48,9 +52,11 @@ def finding(window: Window, measured: Iterable[Measured]) -> str | None:
     else:
         batches = batches[-window.over :]
     rows = sum(m.rows for m in batches)
+    # A window that is not full says nothing of too little, nor of what has to last.
+    full = window.within is not None or len(batches) >= window.over
+    if window.measure in ("lag", "watermark_delay"):
+        return _lasting(window, batches) if full else None
     if window.measure == "volume":
-        # A window that is not full says nothing of too little.
-        full = window.within is not None or len(batches) >= window.over
         if window.below is not None and full and rows < window.below:
             return f"{rows:,} rows in {len(batches)} batches, fewer than {window.below:,}"
         return None
@@ -58,9 +64,24 @@ def finding(window: Window, measured: Iterable[Measured]) -> str | None:
         "error_rate": sum(m.failing for m in batches),
         "poison_rate": sum(m.unparseable for m in batches),
         "duplicate_rate": sum(m.duplicates for m in batches),
+        "late_events": sum(m.flow.late or 0 for m in batches),
     }[window.measure]
     if window.above is not None and window.above.exceeded_by(counted, rows):
         return f"{counted:,} of {rows:,} rows in {len(batches)} batches, more than {window.above}"
+    return None
+
+
+def _lasting(window: Window, batches: list[Measured]) -> str | None:
+    """Lag and delay come and go: too much is what was too much all the while."""
+    if window.behind is not None:
+        delays = [m.flow.watermark_delay for m in batches if m.flow.watermark_delay is not None]
+        least = timedelta(seconds=min(delays, default=0.0))
+        if least > window.behind:
+            return f"events at least {duration_words(least)} behind the clock in {len(delays)} batches"
+        return None
+    lags = [m.flow.lag for m in batches if m.flow.lag is not None]
+    if window.above is not None and lags and window.above.exceeded_by(min(lags), 0):
+        return f"a lag of at least {min(lags):,} in {len(lags)} batches, more than {window.above}"
     return None
 
 
@@ -84,6 +105,16 @@ class Watch:
     def remember(self, measured: Iterable[Measured]) -> None:
         """Batches of earlier runs of the stream, the oldest first."""
         self._last.extend(measured)
+
+    @property
+    def newest_event(self) -> datetime | None:
+        """The watermark, as far as the batches that are remembered say."""
+        return max((m.flow.newest_event for m in self._last if m.flow.newest_event is not None), default=None)
+
+    def holding(self) -> str | None:
+        """Why the next batch is to be held, if a window asks for it."""
+        found = ((window, finding(window, self._last)) for window in self.windows if window.action == "hold")
+        return "; ".join(f"window {window.id}: {why}" for window, why in found if why is not None) or None
 
     def before_batch(self, stop: threading.Event) -> None:
         """Wait while the breaker is open; the batch after that is the probe."""
