@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from faults.harness import pairs
+
 MOMENTS = {
     "after_offsets": "offsets written",
     "mid_stage": "mid-evaluation",
@@ -72,8 +74,12 @@ def written(lines: list[str]) -> str:
     wrong = sum(bool(r["wrong"]) for r in order)
     by = Counter(r["source"] for r in order)
     days = sorted({r["day"] for r in order})
+    selected = [str(cell) for cell in pairs()]
+    run = sum(f"{r['source']}, {r['point']}, {r['fault']}" in selected for r in order)
+    share = f"{run} of the {len(selected)} cells in which every two of source, moment and fault meet"
+    more = f" and {len(order) - run} more" if len(order) > run else ""
     summary = (
-        f"{len(order)} cells ({', '.join(f'{source} {count}' for source, count in sorted(by.items()))}), "
+        f"{share}{more} ({', '.join(f'{source} {count}' for source, count in sorted(by.items()))}), "
         f"{sum(r['rows'] for r in order):,} rows, {sum(r['seconds'] for r in order) / 60:.0f} minutes, "
         f"{days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}: "
         f"{'all invariants held in all of them' if not wrong else f'**violated in {wrong} of them**'}."

@@ -13,7 +13,8 @@ from lazaretto.model.suite import Suite, make_rule
 from lazaretto.pipeline.sources import SourceError
 from lazaretto.pipeline.stream.checkpoint import Checkpoint, Span, Torn
 from lazaretto.pipeline.stream.delta import BEGIN, DeltaFeed, number, version_and_place
-from lazaretto.pipeline.stream.feed import refuse_options
+from lazaretto.pipeline.stream.doctor import _retention_of_topics
+from lazaretto.pipeline.stream.feed import Marks, refuse_options
 from lazaretto.spark.files import Files
 
 places = st.integers(min_value=BEGIN, max_value=2**22)
@@ -111,3 +112,22 @@ def test_options_that_lose_rows_are_refused(option: str, value: str) -> None:
     with pytest.raises(SourceError, match=f"{option}.*refused"):
         refuse_options(suite(**{option: value}))
     refuse_options(suite(**{option: "false" if value == "true" else "true"}))
+
+
+def test_messages_that_expired_before_they_were_taken_are_told() -> None:
+    class Topics:
+        name, unit = "orders", "messages"
+
+        def first_kept(self) -> dict[str, int]:
+            return {"orders:0": 10, "orders:1": 0}
+
+        def offset(self, _: Marks) -> str:
+            return "{}"
+
+        def behind(self, _: str) -> int:
+            return 1234
+
+    gone = _retention_of_topics(Topics(), {"orders:0": 7, "orders:1": 4})  # type: ignore[arg-type]
+    assert (gone.ok, gone.detail) == (False, "3 messages of orders expired before they were taken")
+    fine = _retention_of_topics(Topics(), {"orders:0": 10, "orders:1": 4})  # type: ignore[arg-type]
+    assert (fine.ok, fine.detail) == (True, "no message expired before it was taken; lag 1,234 messages")

@@ -15,6 +15,7 @@ from lazaretto.store.ledger import Ledger
 from lazaretto.store.records import AssetStanding
 from lazaretto.store.tables import asset_state
 
+_LATELY = 200
 _FROM_BEST_TO_WORST = (AssetState.CERTIFIED, AssetState.PARTIAL, AssetState.DEGRADED, AssetState.UNCERTIFIED)
 
 
@@ -110,8 +111,8 @@ def history(ledger: Ledger, asset: str, *, limit: int = 100) -> tuple[AssetStand
 
 
 def entries(connection: Connection, environment: str, asset: str) -> Iterator[AssetStanding]:
-    """What the state has been, the latest first, one by one."""
-    yield from map(_standing, connection.execute(_history(environment, asset)).mappings())
+    """What the state has been lately, the latest first, one by one."""
+    yield from map(_standing, connection.execute(_history(environment, asset).limit(_LATELY)).mappings())
 
 
 def last_version(ledger: Ledger, asset: str, accept: Iterable[AssetState]) -> int | None:
