@@ -262,7 +262,7 @@ def strike(struck: Struck, cell: Cell) -> None:
             pass
         return
     struck.killed(point, how)
-    checkpoint = next((struck.world.root / "lake/quarantine").glob("checkpoints/*"), Path())
+    checkpoint = next((struck.world.root / "lake/quarantine").glob("checkpoints/[!.]*"), Path())
     match fault:
         case "crash twice":
             struck.put([31])
