@@ -247,7 +247,7 @@ def test_a_stream_ends_when_asked_between_two_batches(world: World) -> None:
         table_lock(world.spark, str(checkpoint)),
         pytest.raises(StreamBusy, match="another instance streams orders"),
     ):
-        go(world)
+        go(world, wait=0.5)
     assert go(world).counts.input == 3
     world.nothing_lost_or_doubled([1, 2, 3, 4, 5])
 

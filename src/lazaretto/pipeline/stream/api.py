@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_ENDING_TAKES = 15.0
+"""Seconds that the JVM of an instance whose Python was killed may take to end, before a new one is refused."""
+
+
 class StreamBusy(LazarettoError):
     """Another instance streams the suite with the same checkpoint."""
 
@@ -151,7 +155,7 @@ def stream(
             raise SourceError("a landing folder has no beginning to go back to: give the file another content or name")
         place = checkpoint or checkpoint_path(home, suite, env)
         asked = stop or threading.Event()
-        with _one_instance(chosen, place, suite), _signals(asked, say or _silent):
+        with _one_instance(chosen, place, suite, min(wait, _ENDING_TAKES)), _signals(asked, say or _silent):
             tally = _Tally(on_batch, feed, asked, suite.stream.on_block)
             if on_batch is not None:
                 tally.waiting = records.waiting(chosen, bench.places.records, suite.asset)
@@ -348,10 +352,10 @@ def _with(suite: Suite, every: str | timedelta | None, limit: int | None, on_blo
 
 
 @contextmanager
-def _one_instance(spark: SparkSession, place: str, suite: Suite) -> Iterator[None]:
+def _one_instance(spark: SparkSession, place: str, suite: Suite, wait: float) -> Iterator[None]:
     """One instance for each checkpoint. Where no lock reaches, the fence in the target's log stands alone."""
     try:
-        with table_lock(spark, place, wait=0):
+        with table_lock(spark, place, wait=wait):
             yield
     except AssetBusy as busy:
         if place not in str(busy):
