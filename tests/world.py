@@ -14,6 +14,7 @@ import pytest
 
 import lazaretto as lz
 from lazaretto.config.project import Project, load_project
+from lazaretto.pipeline import held
 from lazaretto.pipeline.bench import Bench
 from lazaretto.pipeline.control import open_project_store
 from lazaretto.pipeline.failpoints import FailpointReached
@@ -112,10 +113,16 @@ class World:
     def open_seals(self) -> list[Path]:
         return list((self.root / "lake").glob("silver/*/lz-*/seal.json"))
 
-    def judge_again(self, batch: str | None = None) -> lz.RunResult:
-        """Have a held batch (the only one) judged once more, under four eyes."""
+    def waiting(self) -> dict[str, str]:
+        """Held batches that wait: name of the source → batch."""
         with self.bench() as bench:
-            batch = batch or self.held_folders()[0].removeprefix("lz-")
+            return {h.seal.source.name: h.seal.batch_id for h in held.listing(bench.files, bench.places)}
+
+    def judge_again(self, source: str | None = None) -> lz.RunResult:
+        """Have a held batch (the one of this source) judged once more, under four eyes."""
+        waiting = self.waiting()
+        batch = waiting[source] if source else next(iter(waiting.values()))
+        with self.bench() as bench:
             return reevaluate(bench, batch, self.suite(), Person("bob"), "mended", requested_by="ann")
 
     def commits(self, table: str = "silver.orders") -> int:

@@ -108,6 +108,6 @@ def test_a_framed_message_is_read_by_its_schema_and_an_unknown_one_holds_the_bat
     assert world.judge_again().counts.held == 3
     world.write_suite(suite_text(broker, "framed", schemas.replace("2: ", "7: '" + SCHEMA + "', 2: ")))
     assert world.judge_again().counts.accepted == 3
-    assert (world.ids(), world.held_folders()) == ([1, 2, 3, 4, 5, 6], [])
+    assert (world.ids(), world.waiting()) == ([1, 2, 3, 4, 5, 6], {})
     assert go(world).batches == 0
     world.proved()
