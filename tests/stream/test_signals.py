@@ -67,10 +67,11 @@ def test_the_command_tells_each_batch_and_ends_when_it_is_told_to_or_has_all(
         done = CliRunner().invoke(app, [*command, "--every", "1s", "--limit", "1"])
     assert {number: signal.getsignal(number) for number in handlers} == handlers
     assert done.exit_code == 0, done.output
-    batch = r"orders batch {}: 2 rows, [\d,]+ rows/s, lag {} versions, QUARANTINE_RECORDS, quarantine \+{}"
+    # All three versions are the table as the stream found it: one lag until it has them.
+    batch = r"orders batch {0}: 2 rows, [\d,]+ rows/s, lag 1 versions, QUARANTINE_RECORDS, quarantine \+{0}"
     told = done.stderr.splitlines()
-    assert re.fullmatch(batch.format(1, 2, 1), told[0]), told
-    assert re.fullmatch(batch.format(2, 1, 2), told[1]), told
+    assert re.fullmatch(batch.format(1), told[0]), told
+    assert re.fullmatch(batch.format(2), told[1]), told
     assert told[2] == "orders: stopping after the batch that is under way"
     assert done.stdout.startswith("Stopped as asked, after the batch that was under way.\n2 batches, 0 refused;")
     rest = CliRunner().invoke(app, [*command, "--once", "--output", "json"])

@@ -49,5 +49,7 @@ def messages_again(spark: SparkSession, suite: Suite, taken: SealedSource, strea
         raise SourceError(f"the topics {taken.name} were made anew: what the batch took is not there any more")
     reader = spark.read.format("kafka").options(**feed.options).option("includeHeaders", "true")
     reader = reader.option("startingOffsets", stream.start or "earliest").option("endingOffsets", stream.end)
-    again = taken.model_copy(update={"suite_app": None, "references": {}, "stream": None})
+    # It says nothing of how far the topics were taken, and where it may be found if it is held once more.
+    same = stream.model_copy(update={"marks": ()})
+    again = taken.model_copy(update={"suite_app": None, "references": {}, "stream": same})
     return Taken(read_messages(reader.load(), suite.source), again, carried=(POSITION,), position=POSITION)

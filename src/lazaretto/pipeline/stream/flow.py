@@ -27,7 +27,7 @@ def watched(taken: Taken, suite: Suite, watch: Watch | None, lag: Callable[[], i
     )
     demands = taken.demands
     if watch is not None and any(window.action == "hold" for window in settings.windows):
-        # It holds the batch and says nothing of its rows: they are judged like any others, and counted as what they are.
+        # It holds the batch and says nothing of its rows: they are judged like any others.
         demands = (*demands, replace(verdict(suite, BuiltInWindow, watch.holding()), verdict=None))
     return replace(taken, stood=stood, demands=demands)
 
