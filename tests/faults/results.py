@@ -1,6 +1,6 @@
 """What came of the cells, as a page: one line for each, the latest result of it.
 
-The results themselves are kept beside the page as lines of JSON, so that a run may be done in parts.
+The results themselves are kept as lines of JSON in build/, so that a run may be done in parts.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ in agreement with the tables, a reader beside it who saw nothing twice and nothi
 
 def note(page: Path, cell: Any, *, starts: int, rows: int, seconds: float, wrong: list[str]) -> None:
     """Put the result of a cell on record, and write the page anew."""
-    page.parent.mkdir(parents=True, exist_ok=True)
-    kept = page.with_suffix(".jsonl")
+    kept = Path("build") / f"{page.stem}.jsonl"
+    for folder in (page.parent, kept.parent):
+        folder.mkdir(parents=True, exist_ok=True)
     result = {
         "source": cell.source,
         "point": cell.point,
@@ -76,11 +77,11 @@ def written(lines: list[str]) -> str:
     days = sorted({r["day"] for r in order})
     selected = [str(cell) for cell in pairs()]
     run = sum(f"{r['source']}, {r['point']}, {r['fault']}" in selected for r in order)
-    share = f"{run} of the {len(selected)} cells in which every two of source, moment and fault meet"
-    more = f" and {len(order) - run} more" if len(order) > run else ""
+    sources = ", ".join(f"{source} {count}" for source, count in sorted(by.items()))
+    minutes = sum(r["seconds"] for r in order) / 60
     summary = (
-        f"{share}{more} ({', '.join(f'{source} {count}' for source, count in sorted(by.items()))}), "
-        f"{sum(r['rows'] for r in order):,} rows, {sum(r['seconds'] for r in order) / 60:.0f} minutes, "
+        f"{len(order)} cells were run ({sources}), {run} of them of the {len(selected)} that `make faults` selects;\n"
+        f"{sum(r['rows'] for r in order):,} rows, {minutes:.0f} minutes, "
         f"{days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}: "
         f"{'all invariants held in all of them' if not wrong else f'**violated in {wrong} of them**'}."
     )
