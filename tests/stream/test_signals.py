@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from lazaretto.cli import app
 from lazaretto.pipeline.failpoints import REACHED
 from lazaretto.pipeline.stream import api
-from world import World, row
+from world import SUITE, World, row
 
 
 def test_a_signal_ends_a_stream_after_the_batch_under_way(world: World) -> None:
@@ -78,5 +78,11 @@ def test_the_command_tells_each_batch_and_ends_when_it_is_told_to_or_has_all(
     document = json.loads(rest.stdout)
     assert (rest.exit_code, document["ended"], document["batches"]) == (0, "caught_up", 1)
     assert document["counts"] == {"input": 2, "accepted": 1, "quarantined": 1, "dead_lettered": 0, "held": 0}
+    world.write_suite(SUITE.replace("min: 0}", "min: 0, block_above: 10%}").replace("1.0.0", "1.1.0"))
+    world.add(row(4, amount="-1"))
+    refused = CliRunner().invoke(app, [*command, "--once"])
+    assert refused.exit_code == 3, refused.output
+    assert "1 batches, 1 refused" in refused.stdout
+    assert "BLOCK_PUBLICATION" in refused.stderr
     world.nothing_lost_or_doubled([1, 2, 3, 10, 20, 30])
     world.proved()
