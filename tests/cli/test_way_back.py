@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from lazaretto.cli import app
 from lazaretto.model.lifecycle import IllegalStep
-from lazaretto.pipeline.correcting import CorrectionRefused
+from lazaretto.pipeline.correcting import CorrectionRefused, from_file
 from lazaretto.quarantine.transitions import RecordChanged
 from world import World, row
 
@@ -86,3 +86,29 @@ def test_reason_codes_are_the_projects_own(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["quarantine", "reject", "x", "--reason", "DUPLICATE", "--project", str(tmp_path)])
     assert "expected one of LEGACY" in result.output
     assert result.exit_code == 2
+
+
+def test_files_of_corrections(tmp_path: Path) -> None:
+    """What people make with a spreadsheet, and what programs write."""
+
+    def read(name: str, text: str, encoding: str = "utf-8") -> dict[str, dict[str, str | None]]:
+        path = tmp_path / name
+        path.write_text(text, encoding=encoding)
+        return from_file(path)
+
+    table = 'record_id,amount,name\r\na1,12.50,\r\nb2,,"two, of them"\r\n\r\n'
+    expected = {"a1": {"amount": "12.50"}, "b2": {"name": "two, of them"}}
+    assert read("sheet.CSV", table, "utf-8-sig") == expected
+    lines = '{"record_id": "a1", "set": {"amount": 12.5, "name": null}}\n\n{"record_id": "b2", "set": {"tags": ["x"]}}'
+    assert read("lines.jsonl", lines) == {"a1": {"amount": "12.5", "name": None}, "b2": {"tags": '["x"]'}}
+    for name, text, told in (
+        ("a.csv", "id,amount\na1,1\n", "entry 1: expected a record_id and at least one column"),
+        ("b.csv", "record_id,amount\na1,\n", "entry 1: expected a record_id and at least one column"),
+        ("c.csv", "record_id,amount\na1,1\na1,2\n", "entry 2: record a1 is in the file twice"),
+        ("d.csv", "record_id,amount\na1,1,2\n", "entry 1: more cells than columns"),
+        ("e.jsonl", '{"record_id": "a1"', "line 1: this is not JSON"),
+        ("f.jsonl", '["a1"]', "line 1: expected an object"),
+        ("g.jsonl", '{"record_id": "a1", "set": 7}', "line 1: expected an object"),
+    ):
+        with pytest.raises(CorrectionRefused, match=told):
+            read(name, text)

@@ -52,19 +52,7 @@ class Preview:
 def from_file(path: Path) -> dict[str, dict[str, str | None]]:
     """Corrections from a CSV file (record_id and a column for each field; empty cells are left alone) or from JSON
     Lines ({"record_id": …, "set": {…}})."""
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        found = [(row.pop("record_id", None), {k: v for k, v in row.items() if v}) for row in rows]
-    else:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        documents = []
-        for number, line in enumerate(lines, start=1):
-            try:
-                documents.append(json.loads(line))
-            except ValueError:
-                raise CorrectionRefused(f"{path}, line {number}: this is not JSON") from None
-        found = [(d.get("record_id"), {k: _text(v) for k, v in d.get("set", {}).items()}) for d in documents]
+    found = _of_csv(path) if path.suffix.casefold() == ".csv" else _of_lines(path)
     given: dict[str, dict[str, str | None]] = {}
     for number, (record, values) in enumerate(found, start=1):
         if not record or not values:
@@ -73,6 +61,30 @@ def from_file(path: Path) -> dict[str, dict[str, str | None]]:
             raise CorrectionRefused(f"{path}, entry {number}: record {record[:12]} is in the file twice")
         given[record] = dict(values)
     return given
+
+
+def _of_csv(path: Path) -> list[tuple[Any, dict[str, str | None]]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets write a mark before the first name
+        rows: list[dict[Any, Any]] = list(csv.DictReader(file))
+    for number, row in enumerate(rows, start=1):
+        if None in row:
+            raise CorrectionRefused(f"{path}, entry {number}: more cells than columns")
+    return [(row.pop("record_id", None), {k: v for k, v in row.items() if v}) for row in rows]
+
+
+def _of_lines(path: Path) -> list[tuple[Any, dict[str, str | None]]]:
+    found = []
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    for number, line in enumerate(lines, start=1):
+        try:
+            document = json.loads(line)
+        except ValueError:
+            raise CorrectionRefused(f"{path}, line {number}: this is not JSON") from None
+        values = document.get("set", {}) if isinstance(document, dict) else None
+        if not isinstance(values, dict):
+            raise CorrectionRefused(f'{path}, line {number}: expected an object {{"record_id": …, "set": {{…}}}}')
+        found.append((document.get("record_id"), {k: _text(v) for k, v in values.items()}))
+    return found
 
 
 def prepare(bench: Bench, given: Given) -> DataFrame:
