@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 # PySpark reads naive datetimes by the clock of this process, whatever the session's time zone is.
 os.environ["TZ"] = "UTC"
 time.tzset()
-# Tests, and the processes they start, run each plan once: compiling it to the last optimisation does not pay.
-os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+# Tests, and the processes they start, run each plan once: compiling it to the last optimisation does not pay, nor does
+# generating code for it. What depends on generated code asks for `generated_code`.
+_GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+os.environ["SPARK_SUBMIT_OPTS"] = " ".join(
+    ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", *(f"-D{k}={v}" for k, v in _INTERPRETED.items())]
+)
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +47,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield spark
     spark.stop()
+
+
+@pytest.fixture(scope="module")
+def generated_code(spark: SparkSession) -> Iterator[None]:
+    """Plans run as they do outside of tests: as code that Spark generates."""
+    for key, value in _GENERATED.items():
+        spark.conf.set(key, value)
+    yield
+    for key, value in _INTERPRETED.items():
+        spark.conf.set(key, value)
 
 
 @pytest.fixture(autouse=True)

@@ -80,3 +80,8 @@ def _judged(spark: SparkSession, cases: Sequence[Case], numbers: list[int], type
 
     inner = f"transform(array(named_struct('v', value)), lz_each0 -> {verdict('lz_each0.v')})[0]"
     return frame.selectExpr("number", "place", f"{verdict('`value`')} as plain", f"{inner} as inner")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _generated_code(generated_code: None) -> None:
+    """What a check says must hold for the code that Spark generates."""

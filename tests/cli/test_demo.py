@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from lazaretto.cli import app
 
 
+@pytest.mark.usefixtures("generated_code")
 def test_the_demo_and_what_it_says_to_try_next(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runner = CliRunner(env={"COLUMNS": "80"})
     project = tmp_path / "demo"

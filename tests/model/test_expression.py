@@ -310,9 +310,9 @@ REFUSED_EXPRESSIONS: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("text", "fragment"), REFUSED_EXPRESSIONS, ids=[text[:40] for text, _ in REFUSED_EXPRESSIONS])
 def test_refused(text: str, fragment: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     problems = problems_of(text)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
     assert fragment in "; ".join(map(str, problems))
     assert all(problem.offset is None or 0 <= problem.offset <= len(text) for problem in problems)
 
@@ -349,9 +349,9 @@ def test_nesting_takes_no_exponential_time(nest: str) -> None:
     text = "a"
     for _ in range(25):
         text = nest.format(text)
-    begun = time.perf_counter()
+    begun = time.process_time()
     problems_of(f"{text} = 1")
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_the_offset_is_the_character_of_the_text() -> None:

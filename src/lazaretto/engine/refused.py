@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _WITH_PATTERNS = re.compile(r"rlike|regexp|like|split|date|timestamp|time|format|number|char", re.IGNORECASE)
 """What functions that take a pattern are called; a rule too many here costs a little time."""
+_JAVA_REFUSALS = re.compile(r"\bjava\.[a-z.]+\.(PatternSyntaxException|IllegalArgumentException)\b")
 
 Refusal = Callable[[list[Instance]], str | None]
 
@@ -65,7 +66,6 @@ def _has_patterns(instance: Instance) -> bool:
 
 
 def _on_nothing(frame: DataFrame, instances: list[Instance]) -> str | None:
-    from pyspark.errors import AnalysisException, ParseException, PySparkException
     from pyspark.sql import functions as F
 
     # NULLs that the optimiser cannot foresee: of what it knows to be NULL, no code would be made.
@@ -77,10 +77,19 @@ def _on_nothing(frame: DataFrame, instances: list[Instance]) -> str | None:
     try:
         with hushed():
             frame.sparkSession.range(1).select(*unforeseen).selectExpr(*tried).collect()
-    except (AnalysisException, ParseException):
-        raise
-    except PySparkException as error:
-        if error.getCondition() is None:  # not about the expression
+    except Exception as error:
+        if (reason := _about_a_pattern(error)) is None:
             raise
-        return f"Spark cannot evaluate its expression ({error_class(error)})"
+        return f"Spark cannot evaluate its expression ({reason})"
     return None
+
+
+def _about_a_pattern(error: Exception) -> str | None:
+    """Why a pattern is refused; None for all that has nothing to do with the expression. Java's own refusals reach us
+    inside of a failed job."""
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, PySparkException) and error.getCondition() is not None:
+        return error_class(error)
+    java = _JAVA_REFUSALS.search(str(error))
+    return java[1] if java else None
