@@ -24,7 +24,7 @@ from lazaretto.model.suite import Suite
 from lazaretto.model.words import Mode, OnFail, Place
 from lazaretto.spark.frames import hushed
 from lazaretto.spark.stack import stack_of
-from lazaretto.spark.tries import tried
+from lazaretto.spark.tries import tried_variant
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
@@ -119,7 +119,7 @@ def staging(
     ]
     kept = _kept(judged, keep)
     held = f"CASE WHEN {out_from_masks} THEN {kept.payload} END"
-    payload = tried(judged.masked.sparkSession, held)
+    payload = tried_variant(judged.masked.sparkSession, held)
     with_payload = judged.with_bits(payload.alias(PAYLOAD))
     lost = f"({PAYLOAD} IS NULL AND {kept.policy} <> 'reference')"
     columns += [PAYLOAD, f"CASE WHEN {out} THEN {_reject(judged, kept, lost, position)} END AS {REJECT}"]

@@ -16,6 +16,7 @@ from lazaretto.model.suite import Suite
 from lazaretto.pipeline import chores, export
 from lazaretto.pipeline.batch import rehearse, run_batch
 from lazaretto.pipeline.bench import Bench
+from lazaretto.pipeline.connect import see_that_it_can_run
 from lazaretto.pipeline.control import open_project_store
 from lazaretto.pipeline.corrections import tried_by_itself
 from lazaretto.pipeline.export import after_run
@@ -24,6 +25,7 @@ from lazaretto.pipeline.places import Places
 from lazaretto.pipeline.recycle import recycle as recycle_suite
 from lazaretto.pipeline.sources import Slice, SourceError, active
 from lazaretto.spark.files import Files
+from lazaretto.spark.reach import see_that_jvm_is_in_reach
 from lazaretto.store import open_store
 
 if TYPE_CHECKING:
@@ -81,7 +83,9 @@ def run(
             tempfile.TemporaryDirectory(prefix="lazaretto-dry-run-") as scratch,
             open_store(f"sqlite:///{scratch}/control.db") as store,
         ):
+            see_that_it_can_run(chosen, suite, Places.of(home), scratch=scratch)
             return rehearse(Bench.of(chosen, home, store), suite, order, df, watch)
+    see_that_it_can_run(chosen, suite, Places.of(home))
     with open_project_store(home, env) as store:
         bench = Bench.of(chosen, home, store)
         before = recycle_suite(bench, suite, env, wait=wait, clock=watch) if suite.recycle.at_start else []
@@ -107,8 +111,10 @@ def recycle(
     """
     home = project or load_project(suite.project_root and Path(suite.project_root), env or suite.environment)
     env = env or suite.environment
+    chosen = spark or active()
+    see_that_jvm_is_in_reach(chosen, "sending corrected records")
     with open_project_store(home, env) as store:
-        bench = Bench.of(spark or active(), home, store)
+        bench = Bench.of(chosen, home, store)
         return recycle_suite(bench, suite, env, limit=limit, run_id=run_id, wait=wait, clock=clock)
 
 

@@ -22,7 +22,6 @@ from lazaretto.pipeline.person import here
 from lazaretto.pipeline.sources import Taken, sliced, take, take_frame
 from lazaretto.pipeline.staging import NoRows, identity, stage_batch
 from lazaretto.pipeline.told import result_of, told, without_batch
-from lazaretto.spark.delta_log import DeltaLogs
 from lazaretto.spark.lock import table_lock
 from lazaretto.spark.publisher import batch_app, is_locked
 
@@ -59,7 +58,7 @@ def _corrected(bench: Bench, suite: Suite, order: Order, result: RunResult, cloc
 
 
 def _in_turn(bench: Bench, suite: Suite, order: Order, frame: DataFrame | None, path: str, clock: Clock) -> RunResult:
-    logs = DeltaLogs(bench.spark)
+    logs = bench.logs
     there = logs.exists(path)
     before = roll_forward(bench, path, clock) if there else []
     if there:
@@ -82,7 +81,7 @@ def next_batch(
     clock: Clock,
 ) -> RunResult:
     """Take, judge and finish a batch of an asset on which nothing is open; the caller holds its lock."""
-    logs = DeltaLogs(bench.spark)
+    logs = bench.logs
     bench.store.register_suite(suite)
     if not order.despite_lock and logs.exists(path) and is_locked(logs, path):
         return without_batch(suite, "locked", order, before, clock)
@@ -121,7 +120,7 @@ def _take(bench: Bench, suite: Suite, order: Order, frame: DataFrame | None, pat
 
 def rehearse(bench: Bench, suite: Suite, order: Order, frame: DataFrame | None, clock: Clock) -> RunResult:
     """What a run would decide: the same evaluation, in a folder of its own that is gone afterwards."""
-    spark, logs = bench.spark, DeltaLogs(bench.spark)
+    spark, logs = bench.spark, bench.logs
     path = bench.places.asset(spark, suite)
     taken = _take(bench, suite, order, frame, path)
     if taken.frame is None:

@@ -11,8 +11,11 @@ from lazaretto.engine.references import DEFAULT_BROADCAST_BELOW
 from lazaretto.model.policy import BUILT_IN, Policy
 from lazaretto.model.seal import Seal
 from lazaretto.pipeline.places import Places
+from lazaretto.spark.connect_publisher import ConnectPublisher
 from lazaretto.spark.files import Files
+from lazaretto.spark.logs import Logs, logs_of
 from lazaretto.spark.publisher import CopyPublisher, Publisher, ZeroCopyPublisher
+from lazaretto.spark.reach import jvm_in_reach
 from lazaretto.store import Store
 
 if TYPE_CHECKING:
@@ -41,6 +44,13 @@ class Bench:
         """The lake's file system."""
         return Files(self.spark)
 
+    @property
+    def logs(self) -> Logs:
+        """The way to Delta that the session has."""
+        return logs_of(self.spark)
+
     def publisher(self, seal: Seal) -> Publisher:
         """The way of publishing the batch was staged for."""
+        if not jvm_in_reach(self.spark):  # what is staged is the same, whoever publishes it
+            return ConnectPublisher(self.spark)
         return CopyPublisher(self.spark) if seal.publisher == "copy" else ZeroCopyPublisher(self.spark)

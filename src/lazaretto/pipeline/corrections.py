@@ -43,6 +43,7 @@ from lazaretto.quarantine.records import examine, exists
 from lazaretto.quarantine.transitions import Deed, Means, RecordChanged
 from lazaretto.spark.delta_log import DeltaLogs
 from lazaretto.spark.lock import table_lock
+from lazaretto.spark.reach import see_that_jvm_is_in_reach
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -112,6 +113,7 @@ def correct(
 ) -> Attempted:
     """Try corrections on the open records of an asset. `suites` are those that may guard it."""
     spark, places = bench.spark, bench.places
+    see_that_jvm_is_in_reach(spark, "trying corrections")
     if not exists(spark, places.records):
         return Attempted(asset, _counted(corrections, {}, {}), dry_run=dry_run)
     examine(spark, places.records)

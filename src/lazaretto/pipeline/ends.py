@@ -23,8 +23,7 @@ from lazaretto.pipeline.failpoints import reach
 from lazaretto.pipeline.finish import Progress, commit_metadata, decide_batch
 from lazaretto.pipeline.outcomes import give_up, set_aside
 from lazaretto.quarantine import held
-from lazaretto.spark.commits import commit
-from lazaretto.spark.delta_log import DeltaLogs
+from lazaretto.spark.commits import commits
 from lazaretto.spark.publisher import LOCK_APP, Published, TargetChanged, batch_app, lock_version
 from lazaretto.store import RecordMissing
 
@@ -49,7 +48,7 @@ class Ended:
 def carry_out(bench: Bench, seal: Seal, resolution: Resolution, progress: Progress) -> Ended:
     """Carry the end of a held batch out, from wherever it stands."""
     spark, publisher = bench.spark, bench.publisher(seal)
-    there = DeltaLogs(spark).exists(seal.target.path)
+    there = bench.logs.exists(seal.target.path)
     done = publisher.resolved(seal) if there else None
     decision: GateDecision | None = None
     evidence = ""
@@ -80,7 +79,7 @@ def carry_out(bench: Bench, seal: Seal, resolution: Resolution, progress: Progre
 
 def decision_before(bench: Bench, seal: Seal) -> GateDecision | None:
     """The decision that held the batch; None if nobody knows it any more."""
-    if not DeltaLogs(bench.spark).exists(seal.target.path):
+    if not bench.logs.exists(seal.target.path):
         return None
     found = bench.publisher(seal).committed(seal)
     if found is None:
@@ -108,13 +107,15 @@ def decide_release(bench: Bench, seal: Seal, resolution: Resolution, original: G
 
 def locked_by(bench: Bench, seal: Seal, original: GateDecision | None) -> bool:
     """Whether the asset is locked, and by this batch."""
-    now = lock_version(DeltaLogs(bench.spark), seal.target.path)
+    now = lock_version(bench.logs, seal.target.path)
     if now % 2 == 0:
         return False
     found = bench.publisher(seal).committed(seal)
-    said = commit(bench.files, seal.target.path, found.version) if found and found.version >= 0 else None
-    if said is not None and batch_app(seal.batch_id) in said.transactions:
-        return said.transactions.get(LOCK_APP) == now
+    log = commits(bench.files, seal.target.path, found.version) if found and found.version >= 0 else []
+    if log and batch_app(seal.batch_id) in log[0].transactions:
+        # In the batch's own commit, or where that was made over Spark Connect in one after it.
+        mine = [each for each in log if each is log[0] or each.note.get("marks") == seal.batch_id]
+        return any(each.transactions.get(LOCK_APP) == now for each in mine)
     return original is not None and original.action is GateAction.FAIL_CLOSED  # the log has been cleaned since
 
 
@@ -160,7 +161,7 @@ def _begun(bench: Bench, target: str) -> list[tuple[Seal, Resolution]]:
 
 def _successor_is_in(bench: Bench, seal: Seal, resolution: Resolution) -> bool:
     app = batch_app(resolution.successor or "")
-    return DeltaLogs(bench.spark).transaction_version(seal.target.path, app) >= 0
+    return bench.logs.transaction_version(seal.target.path, app) >= 0
 
 
 def _decision(

@@ -73,6 +73,7 @@ def finish(bench: Bench, seal: Seal, progress: Progress) -> Finished:
             reach("after_commit", spark)
     else:
         decision = _decision_on_record(bench, seal, published)
+    publisher.follow_up(seal, published)
     return _close(bench, seal, published, decision, progress)
 
 
@@ -106,8 +107,9 @@ def _close(
             )
         reach("after_confirm", spark)
         archive.close(bench, seal, decision, published, counts)
-        # A batch of which nothing is in the target leaves no folder behind.
-        files.delete(f"{seal.stage}/{SEAL_FILE}" if visible and seal.files_of(ACCEPTED) else seal.stage)
+        # A batch of which no file is in the target leaves no folder behind.
+        part_of_it = visible and seal.publisher == "zero_copy" and seal.files_of(ACCEPTED)
+        files.delete(f"{seal.stage}/{SEAL_FILE}" if part_of_it else seal.stage)
     return Finished(
         seal=seal,
         action=GateAction(published.metadata.get("action", decision.action if decision else "")),

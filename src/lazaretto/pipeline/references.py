@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lazaretto.config.secrets import revealed
 from lazaretto.model.lookup import Reference
 from lazaretto.pipeline.places import Places
-from lazaretto.spark.delta_log import DeltaLogs
+from lazaretto.spark.logs import logs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,7 +27,7 @@ class PinnedReferences:
             options = revealed(reference.options)
             return self._spark.read.format(reference.format).options(**options).load(str(reference.path))
         path = reference.path or self._places.located(self._spark, str(reference.table))
-        logs = DeltaLogs(self._spark)
+        logs = logs_of(self._spark)
         if not logs.exists(path):
             return self._spark.read.format("delta").load(path)  # Spark's own words for what is missing
         pinned = self.versions.setdefault(str(reference), str(logs.facts(path).version))

@@ -21,8 +21,8 @@ from lazaretto.model.suite import Source, Suite
 from lazaretto.model.words import WriteMode
 from lazaretto.pipeline.places import Places
 from lazaretto.pipeline.taken_files import taken_before
-from lazaretto.spark.delta_log import DeltaLogs
 from lazaretto.spark.files import Files, is_local, local
+from lazaretto.spark.logs import Logs, logs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -145,7 +145,7 @@ def _take_delta(
     chosen: Slice,
     reprocess: bool,
 ) -> Taken:
-    logs = DeltaLogs(spark)
+    logs = logs_of(spark)
     path = delta_path(spark, suite, source, places)
     if not logs.exists(path):
         raise SourceError(f"the source {source.name} is not a Delta table (looked in {path})")
@@ -173,7 +173,7 @@ def _take_delta(
     return _located(_appended_between(spark, path, source.name, taken, version), sealed)
 
 
-def _refuse_recreated(logs: DeltaLogs, suite: Suite, env: str | None, target: str, source: Source) -> None:
+def _refuse_recreated(logs: Logs, suite: Suite, env: str | None, target: str, source: Source) -> None:
     """A source of the same name with another id is another source: taking it whole could double every row."""
     if logs.transaction_version(target, suite_app(suite, env)) >= 0:
         raise SourceError(
@@ -183,7 +183,7 @@ def _refuse_recreated(logs: DeltaLogs, suite: Suite, env: str | None, target: st
 
 
 def _refuse_half_a_version(
-    logs: DeltaLogs, suite: Suite, env: str | None, target: str, source: Source, table_id: str, taken: int
+    logs: Logs, suite: Suite, env: str | None, target: str, source: Source, table_id: str, taken: int
 ) -> None:
     """A stream with a limit can stop in the middle of a version; only a stream can go on from there."""
     mark = logs.transaction_version(target, stream_app(suite, env, table_id))
@@ -219,7 +219,7 @@ def _appended_between(spark: SparkSession, path: str, name: str, since: int, unt
                 )
             if action.get("add", {}).get("dataChange"):
                 adds.append(action["add"])
-    return DeltaLogs(spark).frame_of_files(path, adds)
+    return logs_of(spark).frame_of_files(path, adds)
 
 
 def _version_at(spark: SparkSession, path: str, as_of: str) -> int:
@@ -277,7 +277,7 @@ def take_again(spark: SparkSession, suite: Suite, taken: SealedSource, target: s
         since, until = versions_of(taken, taken.stream)
         taken = taken.model_copy(update={"since_version": since, "version": until})
         again = again.model_copy(update={"since_version": since, "version": until})
-    logs, path = DeltaLogs(spark), str(taken.path)
+    logs, path = logs_of(spark), str(taken.path)
     if not logs.exists(path) or logs.facts(path).id != taken.table_id:
         raise SourceError(
             f"the source {taken.name} is gone or was made anew: what the batch took is not there any more"

@@ -22,7 +22,7 @@ from lazaretto.pipeline.payloads import payload_of
 from lazaretto.pipeline.person import os_user
 from lazaretto.pipeline.references import PinnedReferences
 from lazaretto.pipeline.sources import REFUSED, SourceError, Stood, Taken, suite_app
-from lazaretto.spark.delta_log import DeltaLogs, TableFacts, physical_name
+from lazaretto.spark.delta_log import TableFacts, physical_name
 
 
 class NoRows(Exception):
@@ -31,7 +31,7 @@ class NoRows(Exception):
 
 def stage_batch(bench: Bench, suite: Suite, order: Order, taken: Taken, path: str, batch_id: str, clock: Clock) -> Seal:
     """Evaluate the batch once, write it once, and seal it. NoRows: a stretch of a stream is empty."""
-    spark, logs, frame = bench.spark, DeltaLogs(bench.spark), taken.frame
+    spark, logs, frame = bench.spark, bench.logs, taken.frame
     assert frame is not None
     now = datetime.now(UTC)
     whole = TableSchema.from_json(frame.schema.jsonValue())

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from lazaretto.model.fingerprint import sha256
 from lazaretto.model.seal import Seal
 from lazaretto.model.suite import Suite
-from lazaretto.spark.delta_log import DeltaLogs
 from lazaretto.spark.files import Files
+from lazaretto.spark.logs import logs_of
 from lazaretto.spark.publisher import batch_app
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def taken_before(
     spark: SparkSession, target: str, suite: Suite, lists: dict[str, tuple[str, ...]] | None = None
 ) -> set[str]:
     """The files of all committed batches. `lists` remembers what was read, for those who ask again and again."""
-    files, logs = Files(spark), DeltaLogs(spark)
+    files, logs = Files(spark), logs_of(spark)
     folder, known = _folder(target, suite.suite), {} if lists is None else lists
     names = files.list(folder)
     if not names or not logs.exists(target):

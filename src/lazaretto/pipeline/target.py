@@ -10,10 +10,13 @@ from lazaretto.engine.target import NOT_FOR_THE_TARGET
 from lazaretto.model.errors import LazarettoError
 from lazaretto.model.schema import Column, TableSchema
 from lazaretto.model.suite import Suite
-from lazaretto.model.words import Mode
-from lazaretto.spark.delta_log import DeltaLogs, TableFacts
+from lazaretto.model.words import Mode, WriteMode
+from lazaretto.spark.connect_publisher import ConnectPublisher
+from lazaretto.spark.delta_log import TableFacts
 from lazaretto.spark.files import Files
+from lazaretto.spark.logs import Logs, logs_of
 from lazaretto.spark.publisher import ZeroCopyPublisher
+from lazaretto.spark.reach import jvm_in_reach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +43,7 @@ def create_if_missing(
     spark: SparkSession, suite: Suite, path: str, source: TableSchema, results: dict[str, str]
 ) -> None:
     """Make the table on the first run, if the suite allows it. `results` are our own columns and their types."""
-    if DeltaLogs(spark).exists(path):
+    if logs_of(spark).exists(path):
         return
     if not suite.target.create:
         raise TargetError(f"{suite.asset} does not exist and `target: {{create: false}}` forbids to make it")
@@ -64,7 +67,7 @@ def create_if_missing(
     spark.sql(statement)
 
 
-def refuse_a_lost_one(files: Files, logs: DeltaLogs, suite: Suite, path: str) -> None:
+def refuse_a_lost_one(files: Files, logs: Logs, suite: Suite, path: str) -> None:
     """How far a source was taken is known from the target's own log. With the target gone, that is gone as well:
     taking everything again would quarantine again what is in the quarantine already."""
     text = files.read_text(_marker(path))
@@ -103,7 +106,10 @@ def add_columns(spark: SparkSession, path: str, columns: tuple[Column, ...]) -> 
 
 
 def choose_publisher(spark: SparkSession, suite: Suite, facts: TableFacts) -> Literal["zero_copy", "copy"]:
-    """zero_copy wherever the table allows it, else copy; refused if the suite insists on what cannot be."""
+    """zero_copy wherever the table and the session allow it, else copy; refused if the suite insists on what cannot
+    be."""
+    if not jvm_in_reach(spark):
+        return _over_connect(spark, suite, facts)
     if suite.publish == "copy":
         return "copy"
     reason = ZeroCopyPublisher(spark).refusal(facts)
@@ -111,6 +117,18 @@ def choose_publisher(spark: SparkSession, suite: Suite, facts: TableFacts) -> Li
         return "zero_copy"
     if suite.publish == "zero_copy":
         raise TargetError(f"{suite.asset} cannot be published to without copying: {reason}; use `publish: copy`")
+    return "copy"
+
+
+def _over_connect(spark: SparkSession, suite: Suite, facts: TableFacts) -> Literal["copy"]:
+    publisher = ConnectPublisher(spark)
+    reason = publisher.refusal(facts)
+    if reason is None and suite.write is WriteMode.REPLACE_PARTITIONS:
+        reason = publisher.refusal_to_replace(facts)
+    if suite.publish == "zero_copy":
+        reason = "`publish: zero_copy` needs Spark's JVM"
+    if reason is not None:
+        raise TargetError(f"{suite.asset} cannot be published to over Spark Connect: {reason}; use a classic session")
     return "copy"
 
 

@@ -11,8 +11,8 @@ from lazaretto.model.seal import PAYLOAD, QUARANTINED, REJECT, Seal
 from lazaretto.model.words import RecordStatus
 from lazaretto.quarantine.records import ensure
 from lazaretto.quarantine.shape import COLUMNS
-from lazaretto.spark.delta_log import DeltaLogs
 from lazaretto.spark.lock import table_lock
+from lazaretto.spark.logs import logs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,13 +40,13 @@ def append(spark: SparkSession, seal: Seal, records_path: str, *, stage: str | N
         return rows
     note = {"batch_id": seal.batch_id, "run_id": seal.run_id, "asset": seal.target.asset, "rows": rows}
     with table_lock(spark, records_path):
-        DeltaLogs(spark).append_once(records_path, staged_records(spark, seal, stage), application_id(seal), note)
+        logs_of(spark).append_once(records_path, staged_records(spark, seal, stage), application_id(seal), note)
     return rows
 
 
 def appended(spark: SparkSession, seal: Seal, records_path: str) -> bool:
     """Whether the batch's rejects are in the table."""
-    return DeltaLogs(spark).transaction_version(records_path, application_id(seal)) >= 1
+    return logs_of(spark).transaction_version(records_path, application_id(seal)) >= 1
 
 
 def application_id(seal: Seal) -> str:

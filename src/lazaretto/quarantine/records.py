@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lazaretto.checks import sql
 from lazaretto.model.errors import LazarettoError
 from lazaretto.quarantine.fields import ddl, fields_of
 from lazaretto.quarantine.shape import COLUMNS, PARTITIONS, PROPERTIES, RecordColumn
-from lazaretto.spark.delta_log import DeltaLogs, TableFacts
+from lazaretto.spark.delta_log import TableFacts
 from lazaretto.spark.files import Files
 from lazaretto.spark.lock import table_lock
+from lazaretto.spark.logs import logs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,9 +46,7 @@ def exists(spark: SparkSession, path: str) -> bool:
     """Whether the table is there. The file system knows: Delta remembers tables dropped behind its back."""
     there = any(name.endswith(".json") for name in Files(spark).list(f"{path}/_delta_log"))
     if not there:
-        jvm: Any = spark._jvm
-        place = jvm.org.apache.hadoop.fs.Path(path)
-        jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(spark._jsparkSession, place)
+        logs_of(spark).forget(path)
     return there
 
 
@@ -69,7 +68,7 @@ def examine(spark: SparkSession, path: str, *, change_feed: bool = True) -> None
     """
     if not exists(spark, path):
         raise QuarantineTableDropped(path)
-    facts = DeltaLogs(spark).facts(path)
+    facts = logs_of(spark).facts(path)
     findings = _findings(facts)
     if not change_feed:
         findings = tuple(finding for finding in findings if CHANGE_FEED not in finding)
@@ -98,18 +97,18 @@ def repair(spark: SparkSession, path: str) -> tuple[str, ...]:
             _create(spark, path)
             done.append("made an empty table")
         table = f"delta.{sql.identifier(path)}"
-        facts = DeltaLogs(spark).facts(path)
+        facts = logs_of(spark).facts(path)
         if missing := [column for column in _missing(facts) if not column.required]:
             spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({', '.join(_definition(c) for c in missing)})")
             done.append("added " + ", ".join(column.name for column in missing))
-            facts = DeltaLogs(spark).facts(path)
+            facts = logs_of(spark).facts(path)
         if left := _of_its_shape(facts):  # before anything is set that asks for the columns
             raise QuarantineTableAltered(path, left, _NO_REPAIR)
         if changed := _changed_properties(facts):
             pairs = ", ".join(f"'{name}' = '{PROPERTIES[name]}'" for name in changed)
             spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({pairs})")
             done.append("restored " + ", ".join(changed))
-        facts = DeltaLogs(spark).facts(path)
+        facts = logs_of(spark).facts(path)
         if _mark(spark, path, facts.id) != facts.id:
             Files(spark).delete(_marker(path))
             _mark(spark, path, facts.id)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lazaretto.spark.files import Files
 from lazaretto.spark.noted import all_noted, noted
+from lazaretto.spark.reach import jvm_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -97,20 +98,37 @@ def _leaves(form: Any) -> int:
     return sum(_leaves(field["type"]) for field in form["fields"])
 
 
+def facts_of(path: str, version: int, metadata: Mapping[str, Any], protocol: Mapping[str, Any]) -> TableFacts:
+    """A table from the actions (JSON forms) that say what it is."""
+    return TableFacts(
+        path=path,
+        version=version,
+        id=metadata["id"],
+        schema=json.loads(metadata["schemaString"]),
+        partition_columns=tuple(metadata["partitionColumns"]),
+        configuration=metadata.get("configuration", {}),
+        features=frozenset(protocol.get("writerFeatures", ())) | frozenset(protocol.get("readerFeatures", ())),
+    )
+
+
 class DeltaLogs:
     """Access to the logs of Delta tables in one session."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._jvm: Any = spark._jvm
+        self._jvm = jvm_of(spark)
 
     def exists(self, path: str) -> bool:
         """Whether there is a Delta table. The file system knows: Delta remembers tables dropped behind its back."""
         if not Files(self._spark).exists(f"{path}/_delta_log"):
-            place = self._jvm.org.apache.hadoop.fs.Path(path)
-            self._jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self._spark._jsparkSession, place)
+            self.forget(path)
             return False
         return bool(self._log(path).tableExists())
+
+    def forget(self, path: str) -> None:
+        """Let go of what Delta remembers of a table that was dropped behind its back."""
+        place = self._jvm.org.apache.hadoop.fs.Path(path)
+        self._jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self._spark._jsparkSession, place)
 
     def facts(self, path: str) -> TableFacts:
         """The table as it is now."""
@@ -212,15 +230,7 @@ class DeltaLogs:
     def _facts(self, path: str, snapshot: Any) -> TableFacts:
         metadata = json.loads(snapshot.metadata().json())["metaData"]
         protocol = json.loads(snapshot.protocol().json())["protocol"]
-        return TableFacts(
-            path=path,
-            version=int(snapshot.version()),
-            id=metadata["id"],
-            schema=json.loads(metadata["schemaString"]),
-            partition_columns=tuple(metadata["partitionColumns"]),
-            configuration=metadata.get("configuration", {}),
-            features=frozenset(protocol.get("writerFeatures", ())) | frozenset(protocol.get("readerFeatures", ())),
-        )
+        return facts_of(path, int(snapshot.version()), metadata, protocol)
 
     def _write_operation(self, mode: str, metadata: str) -> Any:
         """`DeltaOperations.Write`, built by reflection: Scala's default arguments cannot be left out from here."""

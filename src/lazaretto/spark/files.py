@@ -15,9 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lazaretto.model.errors import LazarettoError
+from lazaretto.spark.reach import jvm_of, see_that_jvm_is_in_reach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+_ELSEWHERE = "a file system that is not this machine's"
 
 
 def is_local(path: str) -> bool:
@@ -118,7 +122,7 @@ class Files:
             shutil.copyfile(local(source), draft)
             draft.replace(end)
             return
-        jvm: Any = self._spark._jvm
+        jvm = jvm_of(self._spark, _ELSEWHERE)
         jvm.org.apache.hadoop.fs.FileUtil.copy(
             self._hadoop(source),
             self._path(source),
@@ -130,7 +134,7 @@ class Files:
         )
 
     def _put_by_log_store(self, path: str, text: str) -> bool:
-        jvm: Any = self._spark._jvm
+        jvm = jvm_of(self._spark, _ELSEWHERE)
         lines = jvm.org.apache.spark.api.python.PythonUtils.toSeq([text]).iterator()
         try:
             self._log_store(path).write(self._path(path), lines, False, self._conf())
@@ -141,14 +145,15 @@ class Files:
         return True
 
     def _log_store(self, path: str) -> Any:
-        jvm: Any = self._spark._jvm
+        jvm = jvm_of(self._spark, _ELSEWHERE)
         return jvm.org.apache.spark.sql.delta.storage.LogStore.apply(self._spark._jsparkSession)
 
     def _conf(self) -> Any:
+        see_that_jvm_is_in_reach(self._spark, _ELSEWHERE)
         return self._spark._jsparkSession.sessionState().newHadoopConf()
 
     def _path(self, path: str) -> Any:
-        jvm: Any = self._spark._jvm
+        jvm = jvm_of(self._spark, _ELSEWHERE)
         return jvm.org.apache.hadoop.fs.Path(path)
 
     def _hadoop(self, path: str) -> Any:

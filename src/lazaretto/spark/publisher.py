@@ -1,7 +1,8 @@
 """Publishing: the one commit in the target's log that makes a batch count.
 
-Both publishers commit through Delta's own transaction, with the same identifiers and metadata; they differ only in
+Both publishers here commit through Delta's own transaction, with the same identifiers and metadata; they differ only in
 where the accepted rows are. Zero-copy adds the staged files themselves; copying reads them and lets Delta write.
+Where Delta's transactions are out of reach, a third one stands behind the same interface (`connect_publisher`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lazaretto.model.errors import LazarettoError
 from lazaretto.model.seal import ACCEPTED, ROUTE, Seal
-from lazaretto.model.words import WriteMode
+from lazaretto.model.words import GateAction, WriteMode
+from lazaretto.spark.commits import commits
 from lazaretto.spark.delta_log import IDENTITY, DeltaLogs, TableFacts
+from lazaretto.spark.files import Files
+from lazaretto.spark.logs import Logs
 from lazaretto.spark.staged import accepted_rows
 
 if TYPE_CHECKING:
@@ -61,6 +65,9 @@ class Publisher(Protocol):
     def resolved(self, seal: Seal) -> Published | None:
         """The commit that ended a held batch, if there is one."""
 
+    def follow_up(self, seal: Seal, published: Published) -> None:
+        """Whatever else the log has to know of a committed batch (`marks_of`), unless it knows. Safe to repeat."""
+
     def see_that_it_is_due(self, seal: Seal) -> None:
         """Overtaken if the stretch of the source was taken by somebody else."""
 
@@ -78,12 +85,51 @@ def held_app(batch_id: str) -> str:
     return f"lazaretto:held:{batch_id}"
 
 
-def lock_version(logs: DeltaLogs, path: str) -> int:
+def marks_of(seal: Seal) -> dict[str, int]:
+    """What a committed batch says of its source, by application id: how far it was taken, and that it was."""
+    marks: dict[str, int] = {}
+    if seal.source.progress_app and seal.source.version is not None:
+        marks[seal.source.progress_app] = seal.source.version
+    if seal.source.suite_app and (seal.source.progress_app or seal.source.stream):
+        marks[seal.source.suite_app] = 1
+    return marks
+
+
+def owed(files: Files, noted: Callable[[str], int], seal: Seal, published: Published) -> dict[str, int]:
+    """What the log does not know yet of a batch whose commit could not say everything (`connect_publisher`)."""
+    marks = {app: version for app, version in marks_of(seal).items() if noted(app) < version}
+    if published.metadata.get("action") == GateAction.FAIL_CLOSED.value and published.version >= 0:
+        since = commits(files, seal.target.path, published.version)
+        if not any(LOCK_APP in each.transactions for each in since):
+            marks[LOCK_APP] = _locked_once_more(noted(LOCK_APP))
+    return marks
+
+
+def _locked_once_more(noted: int) -> int:
+    held = max(0, noted)
+    return held + 1 if held % 2 == 0 else held + 2
+
+
+def see_that_it_is_the_table(seal: Seal, facts: TableFacts) -> None:
+    """TargetChanged if the table is no longer the one that the batch was staged for."""
+    if facts.id != seal.target.table_id:
+        raise TargetChanged(
+            f"{seal.target.asset} was dropped and made anew after batch {seal.batch_id[:12]} was staged for it; "
+            "discard the staged batch and run again"
+        )
+    if facts.schema_text != seal.target.table_schema:
+        raise TargetChanged(
+            f"the columns of {seal.target.asset} changed after batch {seal.batch_id[:12]} was staged for it; "
+            "discard the staged batch and run again"
+        )
+
+
+def lock_version(logs: Logs, path: str) -> int:
     """How often the asset was locked and unlocked, together."""
     return max(0, logs.transaction_version(path, LOCK_APP))
 
 
-def is_locked(logs: DeltaLogs, path: str) -> bool:
+def is_locked(logs: Logs, path: str) -> bool:
     """Whether the asset waits for an approval."""
     return lock_version(logs, path) % 2 == 1
 
@@ -127,20 +173,28 @@ class ZeroCopyPublisher:
         # Asking declares the read: a rival that commits the same batch first makes our commit fail.
         if self._logs.noted(path, transaction, batch_app(seal.batch_id)) >= 0:
             return self._found(seal)
-        self._see_that_it_is_the_table(seal, self._logs.facts_in(path, transaction))
+        see_that_it_is_the_table(seal, self._logs.facts_in(path, transaction))
         actions: list[Any] = self._marks(transaction, seal)
         if with_rows:
             actions += self._removals(transaction, seal)
             actions += self._additions(transaction, seal)
         actions.append(self._logs.set_transaction(batch_app(seal.batch_id), 1))
-        if seal.source.progress_app and seal.source.version is not None:
-            actions.append(self._logs.set_transaction(seal.source.progress_app, seal.source.version))
-        if seal.source.suite_app and (seal.source.progress_app or seal.source.stream):
-            actions.append(self._logs.set_transaction(seal.source.suite_app, 1))
+        actions += [self._logs.set_transaction(app, version) for app, version in marks_of(seal).items()]
         if lock:
-            held = max(0, self._logs.noted(path, transaction, LOCK_APP))
-            actions.append(self._logs.set_transaction(LOCK_APP, held + 1 if held % 2 == 0 else held + 2))
+            known = self._logs.noted(path, transaction, LOCK_APP)
+            actions.append(self._logs.set_transaction(LOCK_APP, _locked_once_more(known)))
         return self._commit(transaction, actions, seal, metadata, with_rows, self.committed)
+
+    def follow_up(self, seal: Seal, published: Published) -> None:
+        """All is in the one commit, unless that was made over Spark Connect and cut short after it."""
+        if not published.again:
+            return
+        path = seal.target.path
+        transaction = self._logs.begin(path)
+        marks = owed(Files(self._spark), lambda app: self._logs.noted(path, transaction, app), seal, published)
+        if marks:
+            actions = [self._logs.set_transaction(app, version) for app, version in marks.items()]
+            self._logs.commit(transaction, actions, "Append", json.dumps({"lazaretto": 1, "marks": seal.batch_id}))
 
     def resolved(self, seal: Seal) -> Published | None:
         """The commit that ended a held batch, if there is one."""
@@ -156,7 +210,7 @@ class ZeroCopyPublisher:
             return self._found(seal, ended=True)
         actions: list[Any] = []
         if with_rows:
-            self._see_that_it_is_the_table(seal, self._logs.facts_in(path, transaction))
+            see_that_it_is_the_table(seal, self._logs.facts_in(path, transaction))
             actions += self._removals(transaction, seal)
             actions += self._additions(transaction, seal)
         actions.append(self._logs.set_transaction(held_app(seal.batch_id), 1))
@@ -171,7 +225,7 @@ class ZeroCopyPublisher:
 
     def see_that_it_fits(self, seal: Seal) -> None:
         """TargetChanged if the table is no longer the one that the batch was staged for."""
-        self._see_that_it_is_the_table(seal, self._logs.facts(seal.target.path))
+        see_that_it_is_the_table(seal, self._logs.facts(seal.target.path))
 
     def _commit(
         self,
@@ -224,18 +278,6 @@ class ZeroCopyPublisher:
                     continue
             removals.append(file.remove())
         return removals
-
-    def _see_that_it_is_the_table(self, seal: Seal, facts: TableFacts) -> None:
-        if facts.id != seal.target.table_id:
-            raise TargetChanged(
-                f"{seal.target.asset} was dropped and made anew after batch {seal.batch_id[:12]} was staged for it; "
-                "discard the staged batch and run again"
-            )
-        if facts.schema_text != seal.target.table_schema:
-            raise TargetChanged(
-                f"the columns of {seal.target.asset} changed after batch {seal.batch_id[:12]} was staged for it; "
-                "discard the staged batch and run again"
-            )
 
     def _found(self, seal: Seal, *, ended: bool = False) -> Published:
         from pyspark.sql import functions as F

@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from lazaretto.spark.reach import see_that_jvm_is_in_reach
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -20,6 +22,7 @@ def noting(spark: SparkSession, note: Mapping[str, Any]) -> SparkSession:
     """A clone of the session whose commits carry this note."""
     from pyspark.sql import SparkSession
 
+    see_that_jvm_is_in_reach(spark, "a change of records with a word in the table's history")
     java: Any = spark._jsparkSession
     clone = SparkSession(spark.sparkContext, java.cloneSession())
     clone.conf.set(_NOTE, json.dumps(note, ensure_ascii=False))

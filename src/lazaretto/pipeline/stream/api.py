@@ -43,6 +43,7 @@ from lazaretto.pipeline.stream.windows import Measured, Watch
 from lazaretto.quarantine import records
 from lazaretto.spark.lock import AssetBusy, table_lock
 from lazaretto.spark.publisher import Overtaken
+from lazaretto.spark.reach import see_that_jvm_is_in_reach
 from lazaretto.store import StoreUnreachable
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def stream(
     """
     suite = _with(suite, every, limit, on_block)
     chosen = spark or active()
+    see_that_jvm_is_in_reach(chosen, "a stream")
     home = project or load_project(suite.project_root and Path(suite.project_root), env or suite.environment)
     env = env or suite.environment
     with open_project_store(home, env) as store:
