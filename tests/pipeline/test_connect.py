@@ -140,13 +140,7 @@ def test_no_moment_matters(world: World, start: Callable[[], Client], client: Cl
     """Every batch is cut short somewhere; the next run, of another process, carries it to its end first."""
     world.write_suite(SUITE + 'target: {properties: {delta.checkpointInterval: "2"}}\n')
     rival, taken = start(), 0
-    points = (
-        "after_stage:raise",
-        "after_seal:raise",
-        "after_commit:raise",
-        "after_commit:python",
-        "after_quarantine:raise",
-    )
+    points = ("after_stage:raise", "after_seal:raise", "after_quarantine:raise", "after_commit:python")
     for number, point in enumerate(points):
         if number != 1:  # what was staged and not sealed is staged again: the same batch
             world.add(row(taken + 1), row(taken + 2, amount="-1"))
